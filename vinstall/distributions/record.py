@@ -1,0 +1,66 @@
+"""RECORD: the list of files that an installed distribution owns.
+
+Implements the recording installed projects specification, "The RECORD file".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vinstall.errors import WheelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEntry:
+    """One row.
+
+    Attributes:
+        path: With ``/`` between parts, relative to the folder that holds the dist-info.
+        digest: ``algorithm=urlsafe base64 without padding``, empty where there is none.
+        size: Bytes, or ``None``.
+    """
+
+    path: str
+    digest: str = ""
+    size: int | None = None
+
+
+def parse_record(text: str, origin: str) -> tuple[RecordEntry, ...]:
+    """Read RECORD, in the order of the file; blank lines are skipped.
+
+    Raises:
+        WheelFormatError: A row does not have the form of one.
+    """
+    if '"' not in text:
+        rows: Iterable[list[str]] = (line.split(",") for line in text.splitlines() if line)
+    else:
+        import csv
+
+        rows = csv.reader(text.splitlines())
+    entries = []
+    for row in rows:
+        if not row:
+            continue
+        if len(row) > 3 or not row[0]:
+            raise WheelFormatError(f"RECORD of {origin} is broken", f"at the row {','.join(row)!r}")
+        path, digest, size = [*row, "", ""][:3]
+        if size and not size.isdecimal():
+            raise WheelFormatError(f"RECORD of {origin} is broken", f"{size!r} is not a size")
+        entries.append(RecordEntry(path, digest, int(size) if size else None))
+    return tuple(entries)
+
+
+def format_record(entries: Iterable[RecordEntry]) -> str:
+    """Write RECORD: one row a line, quoted only where a path needs it."""
+    lines = []
+    for entry in entries:
+        path = entry.path
+        if any(character in path for character in ',"\r\n'):
+            path = '"' + path.replace('"', '""') + '"'
+        size = "" if entry.size is None else str(entry.size)
+        lines.append(f"{path},{entry.digest},{size}\n")
+    return "".join(lines)
