@@ -1,0 +1,233 @@
+"""One requirement or constraint, read from one line of text.
+
+Implements the dependency specifiers specification (PEP 508), with pip's additions: paths,
+URLs and VCS references in place of a name. A line is split by hand; ``packaging`` reads the
+version specifier and the marker, and is imported only where there is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from vinstall.distributions.filename import normalize_name
+from vinstall.errors import RequirementError
+
+if TYPE_CHECKING:
+    from packaging.markers import Marker
+    from packaging.specifiers import SpecifierSet
+
+_HEAD = re.compile(
+    r"\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*"
+    r"(?:\[(?P<extras>[^\]]*)\])?\s*"
+)
+_EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_URL_MARKER = re.compile(r"\s+;|;\s+")
+
+
+@lru_cache(maxsize=8192)
+def parse_specifier(text: str) -> SpecifierSet:
+    """A version specifier, kept for the run.
+
+    Raises:
+        RequirementError: The text is not one.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise RequirementError(
+            f"{text!r} is not a version specifier",
+            "it has to look like '>=1.2,<2' or '==1.2.3'",
+        ) from error
+
+
+@lru_cache(maxsize=4096)
+def parse_marker(text: str) -> Marker:
+    """An environment marker, kept for the run.
+
+    Raises:
+        RequirementError: The text is not one.
+    """
+    from packaging.markers import InvalidMarker, Marker
+
+    try:
+        return Marker(text)
+    except InvalidMarker as error:
+        raise RequirementError(
+            f"{text!r} is not an environment marker", " ".join(str(error).split())
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What is asked for.
+
+    Attributes:
+        text: As written, without hashes and options.
+        name: The project name as written; empty for a path or URL whose name is not known yet.
+        extras: Normalized extras.
+        specifier: Version specifier text; empty for any version.
+        marker: Environment marker text; empty for always.
+        url: A direct reference (``https:``, ``file:``, ``git+https:``...), without marker.
+        editable: Whether the project is installed in place.
+        hashes: Algorithm → accepted hex digests; empty where none were given.
+        label: The variant label to take (``--variant`` on the line); empty for none.
+        config_settings: ``key=value`` texts for a build.
+        origin: Where it was written: ``requirements.txt:3``; empty for the command line.
+    """
+
+    text: str
+    name: str = ""
+    extras: frozenset[str] = frozenset()
+    specifier: str = ""
+    marker: str = ""
+    url: str = ""
+    editable: bool = False
+    hashes: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    label: str = ""
+    config_settings: tuple[str, ...] = ()
+    origin: str = ""
+
+    @property
+    def project(self) -> str:
+        """The normalized project name; empty while unknown."""
+        return normalize_name(self.name)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether exactly one version can match (``==`` without ``*``, ``===``, or a URL)."""
+        if self.url:
+            return True
+        pins = [
+            one
+            for one in parse_specifier(self.specifier)
+            if one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*"))
+        ]
+        return bool(pins)
+
+    def allows(self, version: str, *, prereleases: bool | None = None) -> bool:
+        """Whether a version satisfies the specifier.
+
+        Args:
+            version: The version text.
+            prereleases: ``True`` accepts pre-releases, ``False`` never does, ``None`` does
+                where the specifier names one.
+        """
+        if not self.specifier:
+            return True
+        return parse_specifier(self.specifier).contains(version, prereleases=prereleases)
+
+    def applies(self, environment: Mapping[str, Any], extras: frozenset[str] = frozenset()) -> bool:
+        """Whether the marker holds in an environment, for any of the extras (or none).
+
+        Raises:
+            RequirementError: The marker can not be evaluated.
+        """
+        if not self.marker:
+            return True
+        marker = parse_marker(self.marker)
+        return any(
+            evaluate_marker(marker, environment, extra) for extra in (extras or frozenset({""}))
+        )
+
+    def with_name(self, name: str) -> Requirement:
+        """The same requirement with the name that was found in its file."""
+        return replace(self, name=name)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def evaluate_marker(marker: Marker, environment: Mapping[str, Any], extra: str) -> bool:
+    """Evaluate a marker in the environment of the target, not of this process.
+
+    Raises:
+        RequirementError: The marker compares what can not be compared.
+    """
+    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+    from packaging.version import InvalidVersion
+
+    try:
+        return marker.evaluate({**environment, "extra": extra})
+    except (UndefinedComparison, UndefinedEnvironmentName, InvalidVersion, KeyError) as error:
+        raise RequirementError(
+            f"the environment marker {str(marker)!r} can not be evaluated", str(error)
+        ) from error
+
+
+def parse_requirement(line: str, origin: str = "") -> Requirement:
+    """Read ``name[extra]>=1 ; marker`` or ``name[extra] @ url ; marker``.
+
+    Args:
+        line: The text, without comment and options.
+        origin: Where it was written, for messages.
+
+    Raises:
+        RequirementError: The line has another form; ``why`` says which part is wrong.
+    """
+    head = _HEAD.match(line)
+    if head is None:
+        raise _invalid(line, origin, "it does not begin with a project name")
+    name = head["name"]
+    extras = _parse_extras(head["extras"] or "", line, origin)
+    rest = line[head.end() :].strip()
+    text = " ".join(line.split())
+    if rest.startswith("@"):
+        url, marker = split_url_marker(rest[1:].strip())
+        if "://" not in url and not url.startswith("file:"):
+            raise _invalid(line, origin, f"{url!r} is not a URL")
+        if marker:
+            _check_marker(marker, line, origin)
+        return Requirement(text, name, extras, "", marker, url, origin=origin)
+    specifier, semicolon, marker = rest.partition(";")
+    specifier, marker = specifier.strip(), marker.strip()
+    if semicolon and not marker:
+        raise _invalid(line, origin, "there is nothing after the ';'")
+    if specifier.startswith("(") and specifier.endswith(")"):
+        specifier = specifier[1:-1].strip()
+    if specifier:
+        try:
+            parse_specifier(specifier)
+        except RequirementError as error:
+            raise _invalid(line, origin, str(error)) from error
+    if marker:
+        _check_marker(marker, line, origin)
+    return Requirement(text, name, extras, specifier, marker, origin=origin)
+
+
+def split_url_marker(text: str) -> tuple[str, str]:
+    """A URL and the marker behind it; ``;`` counts only beside white space."""
+    found = _URL_MARKER.search(text)
+    if found is None:
+        return text, ""
+    return text[: found.start()].strip(), text[found.end() :].strip()
+
+
+def _check_marker(marker: str, line: str, origin: str) -> None:
+    try:
+        parse_marker(marker)
+    except RequirementError as error:
+        raise _invalid(line, origin, str(error)) from error
+
+
+def _parse_extras(text: str, line: str, origin: str) -> frozenset[str]:
+    extras = [part.strip() for part in text.split(",")] if text.strip() else []
+    for extra in extras:
+        if not _EXTRA.fullmatch(extra):
+            raise _invalid(line, origin, f"{extra!r} is not the name of an extra")
+    return frozenset(normalize_name(extra) for extra in extras)
+
+
+def _invalid(line: str, origin: str, why: str) -> RequirementError:
+    where = f" ({origin})" if origin else ""
+    return RequirementError(
+        f"Invalid requirement: {line.strip()!r}{where}",
+        why,
+        "Write it as 'name', 'name>=1.2', 'name[extra]==1.2; python_version >= \"3.10\"' "
+        "or 'name @ https://…'.",
+    )
