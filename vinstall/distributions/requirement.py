@@ -8,7 +8,6 @@ version specifier and the marker, and is imported only where there is one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,8 @@ from vinstall.distributions.filename import normalize_name
 from vinstall.errors import RequirementError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from packaging.markers import Marker
     from packaging.specifiers import SpecifierSet
 

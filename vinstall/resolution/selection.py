@@ -1,0 +1,454 @@
+"""The files of one release → what can be installed, best first, and why the rest can not.
+
+Implements the order of PEP 825, "Variant ordering" (variants, null, non-variant wheels),
+inside a label the order of platform compatibility tags and build numbers, and source
+distributions last. Every file left out is a ``Refusal`` with its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Literal
+
+from vinstall.distributions.filename import (
+    WheelFilename,
+    normalize_name,
+    parse_sdist_filename,
+    parse_version,
+    parse_wheel_filename,
+)
+from vinstall.distributions.requirement import parse_specifier
+from vinstall.errors import RequirementError, VariantMetadataError, WheelFormatError
+from vinstall.resolution.candidate import Candidate, ChosenVariant
+from vinstall.variants.metadata import VariantMetadata
+from vinstall.variants.ordering import (
+    RankedVariant,
+    Ranking,
+    abi_requirements,
+    abi_specifier,
+    rank_variants,
+)
+from vinstall.variants.properties import ABI_DEPENDENCY, NULL_LABEL
+from vinstall.variants.supported import SupportedProperties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from packaging.version import Version
+
+    from vinstall.distributions.link import Link
+    from vinstall.resolution.source import PackageSource, SupportedLookup
+    from vinstall.settings import ResolveSettings, VariantSettings
+
+RefusalKind = Literal[
+    "format", "tags", "requires-python", "yanked", "hash", "variant", "label", "binary"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file that was left out.
+
+    Attributes:
+        filename: Its name.
+        kind: What kind of rule it broke.
+        reason: The rest of the sentence "left out because …".
+        label: Its variant label, empty for others.
+    """
+
+    filename: str
+    kind: RefusalKind
+    reason: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The files of one version of a project, from every index.
+
+    Attributes:
+        project: The normalized name.
+        version: The version.
+        version_text: As the first file writes it.
+        files: Wheels and source distributions, in the order found.
+        variant_files: The ``*-variants.json`` links of the version.
+    """
+
+    project: str
+    version: Version
+    version_text: str
+    files: tuple[Link, ...]
+    variant_files: tuple[Link, ...] = ()
+
+    @property
+    def is_yanked(self) -> bool:
+        """Whether every file is yanked (PEP 592)."""
+        return all(link.yanked is not None for link in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the target can use and the user allows.
+
+    Attributes:
+        tag_ranks: Tag → rank; a smaller rank is more specific.
+        python_version: Full version of the target's Python.
+        resolve: Formats, Requires-Python.
+        variants: Labels, patterns, and so on.
+        target_text: How to name the target in a reason ("CPython 3.11 on linux_x86_64").
+    """
+
+    tag_ranks: Mapping[str, int]
+    python_version: str
+    resolve: ResolveSettings
+    variants: VariantSettings
+    target_text: str = "this interpreter and platform"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A file that can be installed."""
+
+    link: Link
+    wheel: WheelFilename | None
+    variant: ChosenVariant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRanking:
+    """How the variants of a release on one index compare."""
+
+    index: str
+    metadata: VariantMetadata | None
+    supported: SupportedProperties
+    ranking: Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one release offers to the target.
+
+    Attributes:
+        release: The release.
+        choices: What can be installed, best first; one for each label (for each
+            combination of ``abi_dependency`` alternatives), then the best non-variant
+            wheel, then the best source distribution.
+        refusals: The files left out.
+        rankings: For each index with variant wheels, in index order.
+        problem: Why the variant wheels could not be looked at; empty normally.
+    """
+
+    release: Release
+    choices: tuple[Choice, ...]
+    refusals: tuple[Refusal, ...]
+    rankings: tuple[IndexRanking, ...] = ()
+    problem: str = ""
+
+    def candidate(self, choice: Choice) -> Candidate:
+        """The candidate that a choice stands for."""
+        return Candidate(
+            project=self.release.project,
+            name=choice.wheel.name if choice.wheel else self.release.project,
+            version_text=self.release.version_text,
+            link=choice.link,
+            variant=choice.variant,
+            refusals=self.refusals,
+        )
+
+
+def group_releases(project: str, links: Iterable[Link]) -> tuple[Release, ...]:
+    """Sort the files of a project by version, newest first.
+
+    Names are only split here: a page can hold thousands of files, and most releases are
+    never looked at. Files of another project and names without a version are left out.
+    """
+    files: dict[str, list[Link]] = {}
+    variant_files: dict[str, list[Link]] = {}
+    for link in links:
+        name = link.filename
+        if name.endswith(".whl"):
+            parts = name.split("-", 2)
+            if len(parts) == 3 and normalize_name(parts[0]) == project:
+                files.setdefault(parts[1], []).append(link)
+        elif name.endswith("-variants.json"):
+            parts = name.split("-")
+            if len(parts) == 3 and normalize_name(parts[0]) == project:
+                variant_files.setdefault(parts[1], []).append(link)
+        else:
+            text = parse_sdist_filename(name, project)
+            if text is not None:
+                files.setdefault(text, []).append(link)
+    merged: dict[Version, Release] = {}
+    for text, found in files.items():
+        version = parse_version(text)
+        if version is None:
+            continue
+        before = merged.get(version)
+        merged[version] = Release(
+            project,
+            version,
+            before.version_text if before else text,
+            (before.files if before else ()) + tuple(found),
+            before.variant_files if before else (),
+        )
+    for text, found in variant_files.items():
+        version = parse_version(text)
+        release = merged.get(version) if version is not None else None
+        if release is not None:
+            merged[release.version] = Release(
+                project,
+                release.version,
+                release.version_text,
+                release.files,
+                release.variant_files + tuple(found),
+            )
+    return tuple(merged[version] for version in sorted(merged, reverse=True))
+
+
+def select_release(
+    release: Release,
+    rules: Rules,
+    source: PackageSource,
+    lookup: SupportedLookup,
+    *,
+    hashes: Mapping[str, frozenset[str]] | None = None,
+    allow_yanked: bool = False,
+    label: str = "",
+    direct: bool = False,
+) -> Selection:
+    """Order the files of a release.
+
+    Args:
+        release: The files.
+        rules: What the target can use and the user allows.
+        source: Answers for variant metadata; asked only where a label is seen.
+        lookup: Answers for supported properties; asked only where a label is seen.
+        hashes: Accepted digests by algorithm; empty or ``None`` accepts any file.
+        allow_yanked: Whether yanked files count.
+        label: The one label to take, from the requirement's own line; empty for the best.
+        direct: Whether the file was asked for by path or URL: format rules do not hold then.
+    """
+    sorter = _Sorter(release, rules, hashes or {}, allow_yanked, direct)
+    sorter.sort_files()
+    wanted = label or rules.variants.labels.get(release.project, "")
+    if release.project in rules.variants.disabled and not label:
+        for index, wheels in sorter.labelled.items():
+            for wheel, _ in wheels:
+                sorter.refuse(wheel.filename, "label", "variants are switched off", wheel.label)
+            wheels.clear()
+            del index
+    rankings: list[IndexRanking] = []
+    problems: list[str] = []
+    named: list[Choice] = []
+    nulls: list[Choice] = []
+    for index, wheels in sorter.labelled.items():
+        if not wheels:
+            continue
+        ranking = _rank_index(release, index, wheels, rules, source, lookup, problems)
+        rankings.append(ranking)
+        reasons = {refused.label: refused.reason for refused in ranking.ranking.refused}
+        by_label: dict[str, list[tuple[WheelFilename, Link]]] = {}
+        for wheel, link in wheels:
+            if wheel.label in reasons:
+                sorter.refuse(wheel.filename, "variant", reasons[wheel.label], wheel.label)
+            elif wanted and wheel.label != wanted:
+                sorter.refuse(
+                    wheel.filename, "label", f"the label {wanted} was asked for", wheel.label
+                )
+            else:
+                by_label.setdefault(wheel.label, []).append((wheel, link))
+        for ranked in ranking.ranking.ranked:
+            group = by_label.get(ranked.label)
+            if not group:
+                continue
+            best = sorter.best(group)
+            into = nulls if ranked.label == NULL_LABEL else named
+            into.extend(_iter_choices(best, ranked, ranking.supported))
+    plain = [] if wanted else sorter.plain
+    if wanted:
+        for wheel, _ in sorter.plain:
+            sorter.refuse(wheel.filename, "label", f"the label {wanted} was asked for")
+    choices = [*named, *nulls]
+    if plain:
+        wheel, link = sorter.best(plain)
+        choices.append(Choice(link, wheel))
+    if sorter.sdists and not wanted:
+        choices.append(Choice(sorter.sdists[0], None))
+    return Selection(
+        release, tuple(choices), tuple(sorter.refusals), tuple(rankings), " ".join(problems)
+    )
+
+
+@dataclass(slots=True)
+class _Sorter:
+    """Takes the files of a release apart; holds what ``select_release`` builds on."""
+
+    release: Release
+    rules: Rules
+    hashes: Mapping[str, frozenset[str]]
+    allow_yanked: bool
+    direct: bool
+    refusals: list[Refusal] = field(default_factory=list)
+    labelled: dict[str, list[tuple[WheelFilename, Link]]] = field(default_factory=dict)
+    plain: list[tuple[WheelFilename, Link]] = field(default_factory=list)
+    sdists: list[Link] = field(default_factory=list)
+
+    def refuse(self, filename: str, kind: RefusalKind, reason: str, label: str = "") -> None:
+        self.refusals.append(Refusal(filename, kind, reason, label))
+
+    def sort_files(self) -> None:
+        resolve = self.rules.resolve
+        no_binary = self.release.project in resolve.no_binary and not self.direct
+        only_binary = self.release.project in resolve.only_binary and not self.direct
+        for link in self.release.files:
+            if not link.is_wheel:
+                if only_binary:
+                    self.refuse(link.filename, "binary", "only wheels are allowed (--only-binary)")
+                elif self._passes(link, ""):
+                    self.sdists.append(link)
+                continue
+            if no_binary:
+                self.refuse(link.filename, "binary", "wheels are not allowed (--no-binary)")
+                continue
+            try:
+                wheel = parse_wheel_filename(link.filename)
+            except WheelFormatError as error:
+                self.refuse(link.filename, "format", error.why)
+                continue
+            if not self._passes(link, wheel.label):
+                continue
+            if self.rank(wheel) is None:
+                tags = f"{wheel.python}-{wheel.abi}-{wheel.platform}"
+                self.refuse(
+                    link.filename,
+                    "tags",
+                    f"its tag {tags} does not fit {self.rules.target_text}",
+                    wheel.label,
+                )
+            elif wheel.label:
+                self.labelled.setdefault(link.index, []).append((wheel, link))
+            else:
+                self.plain.append((wheel, link))
+
+    def _passes(self, link: Link, label: str) -> bool:
+        if link.yanked is not None and not self.allow_yanked:
+            reason = f": {link.yanked}" if link.yanked else ""
+            self.refuse(link.filename, "yanked", f"it was yanked{reason}", label)
+            return False
+        if link.requires_python and not self.rules.resolve.ignore_requires_python:
+            try:
+                fits = parse_specifier(link.requires_python).contains(
+                    self.rules.python_version, prereleases=True
+                )
+            except RequirementError:
+                fits = True
+            if not fits:
+                self.refuse(
+                    link.filename,
+                    "requires-python",
+                    f"it requires Python {link.requires_python}",
+                    label,
+                )
+                return False
+        if self.hashes and link.hashes and not self._is_listed(link):
+            self.refuse(link.filename, "hash", "its hash is not among those listed", label)
+            return False
+        return True
+
+    def _is_listed(self, link: Link) -> bool:
+        common = [name for name in self.hashes if name in link.hashes]
+        return not common or any(link.hashes[name] in self.hashes[name] for name in common)
+
+    def rank(self, wheel: WheelFilename) -> int | None:
+        ranks = self.rules.tag_ranks
+        found = [ranks[tag] for tag in wheel.iter_tags() if tag in ranks]
+        return min(found) if found else None
+
+    def best(self, group: Sequence[tuple[WheelFilename, Link]]) -> tuple[WheelFilename, Link]:
+        """The wheel with the most specific tag, then the highest build, then first found."""
+
+        def specific(entry: tuple[WheelFilename, Link]) -> int:
+            rank = self.rank(entry[0])
+            assert rank is not None, "wheels without a fitting tag were refused"
+            return rank
+
+        first = min(map(specific, group))
+        level = [entry for entry in group if specific(entry) == first]
+        build = max(entry[0].build for entry in level)
+        return next(entry for entry in level if entry[0].build == build)
+
+
+def _rank_index(
+    release: Release,
+    index: str,
+    wheels: Sequence[tuple[WheelFilename, Link]],
+    rules: Rules,
+    source: PackageSource,
+    lookup: SupportedLookup,
+    problems: list[str],
+) -> IndexRanking:
+    """Rank the labels that one index has of a release."""
+    first_of: dict[str, Link] = {}
+    for wheel, link in wheels:
+        first_of.setdefault(wheel.label, link)
+    metadata: VariantMetadata | None = None
+    supported = SupportedProperties()
+    if set(first_of) != {NULL_LABEL}:
+        files = [link for link in release.variant_files if link.index == index]
+        readable = [link for label, link in first_of.items() if label != NULL_LABEL]
+        try:
+            metadata = source.read_variant_metadata(files, readable)
+            supported = lookup.find_supported(metadata)
+        except VariantMetadataError as error:
+            problems.append(str(error))
+            refused = {
+                label: f"its variant metadata can not be used: {error}"
+                for label in first_of
+                if label != NULL_LABEL
+            }
+            metadata = VariantMetadata(refused=refused)
+    ranking = rank_variants(
+        first_of, metadata, supported, rules.variants.prefer, rules.variants.exclude
+    )
+    return IndexRanking(index, metadata, supported, ranking)
+
+
+def _iter_choices(
+    best: tuple[WheelFilename, Link], ranked: RankedVariant, supported: SupportedProperties
+) -> Iterator[Choice]:
+    """One choice for each combination of ``abi_dependency`` alternatives, best first."""
+    wheel, link = best
+    needs = abi_requirements(ranked.properties)
+    sources = {
+        namespace: supported.sources[namespace]
+        for namespace in ranked.properties
+        if namespace in supported.sources
+    }
+    for combination in product(*(alternatives for _, alternatives in needs)):
+        lines = tuple(
+            f"{project}{abi_specifier(prefix)}"
+            for (project, _), prefix in zip(needs, combination, strict=True)
+        )
+        variant = ChosenVariant(
+            label=ranked.label,
+            properties=ranked.properties,
+            supported=ranked.supported,
+            best_values=ranked.best_values,
+            requirements=lines,
+            reason=_tell_reason(ranked, lines),
+            sources=sources,
+        )
+        yield Choice(link, wheel, variant)
+
+
+def _tell_reason(ranked: RankedVariant, lines: Sequence[str]) -> str:
+    if ranked.label == NULL_LABEL:
+        return "the null variant runs anywhere"
+    values = [str(one) for one in ranked.best_values if one.namespace != ABI_DEPENDENCY]
+    parts = []
+    if values:
+        parts.append("this machine supports " + ", ".join(values))
+    if lines:
+        parts.append("built for " + ", ".join(lines))
+    return "; ".join(parts)
