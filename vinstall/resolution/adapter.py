@@ -1,0 +1,660 @@
+"""resolvelib's provider interface over our candidates, and only that.
+
+Identifiers are normalized project names, with extras in brackets (``name[a,b]``): a
+project with extras is a candidate of its own that needs the very same base candidate.
+Candidates are made lazily, newest version and best build first; core metadata is read when
+a candidate is pinned, never before. A candidate whose metadata turns out unusable depends on
+something that can not be had, so that the next one is tried and the reason is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from resolvelib.providers import AbstractProvider
+
+from vinstall.distributions.filename import normalize_name
+from vinstall.distributions.requirement import (
+    Requirement,
+    parse_requirement,
+    parse_specifier,
+)
+from vinstall.errors import (
+    BuildError,
+    HashMismatchError,
+    IndexAccessError,
+    ProjectNotFoundError,
+    RequirementError,
+    WheelFormatError,
+)
+from vinstall.events import Warned
+from vinstall.resolution.candidate import Candidate
+from vinstall.resolution.selection import Release, Selection, group_releases, select_release
+from vinstall.variants.markers import (
+    VariantMarkers,
+    fold_variant_markers,
+    has_variant_markers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from resolvelib.structs import RequirementInformation
+
+    from vinstall.distributions.core_metadata import CoreMetadata
+    from vinstall.distributions.installed import InstalledDistribution
+    from vinstall.distributions.link import Link
+    from vinstall.events import Observer
+    from vinstall.resolution.selection import Rules
+    from vinstall.resolution.source import PackageSource, SupportedLookup
+
+IMPOSSIBLE = "<impossible>"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One edge of the graph: something is required.
+
+    Attributes:
+        key: The identifier that it is about.
+        text: How to show it.
+        requirement: Name, specifier, hashes...; ``None`` for an exact or impossible need.
+        exact: The very candidate that is needed (the base of a project with extras).
+        reason: Why an impossible need is one.
+        depth: How far from what the user asked for; 0 is asked for.
+        order: Position among what the user asked for; the same for what follows from it.
+    """
+
+    key: str
+    text: str
+    requirement: Requirement | None = None
+    exact: Candidate | None = None
+    reason: str = ""
+    depth: int = field(default=0, compare=False)
+    order: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A candidate in the graph, with the extras that were asked of it."""
+
+    candidate: Candidate
+    extras: frozenset[str] = frozenset()
+    depth: int = field(default=0, compare=False)
+    order: int = field(default=0, compare=False)
+
+    @property
+    def key(self) -> str:
+        """The identifier of the node."""
+        return make_key(self.candidate.project, self.extras)
+
+
+def make_key(project: str, extras: frozenset[str]) -> str:
+    """The identifier of a project with extras."""
+    return f"{project}[{','.join(sorted(extras))}]" if extras else project
+
+
+if TYPE_CHECKING:
+    _Base = AbstractProvider[Need, Node, str]
+    _Information = Mapping[str, Iterator[RequirementInformation[Need, Node]]]
+else:
+    _Base = AbstractProvider
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is asked of the resolver, besides the requirements themselves.
+
+    Attributes:
+        rules: What the target can use and the user allows.
+        constraints: Project → limits that ask for nothing.
+        markers: The marker environment of the target.
+        installed: Looks up what is installed; answers ``None`` with ``--ignore-installed``.
+        link_for: The link of a direct requirement.
+        upgraded: Whether a project may leave its installed version although that fits.
+        asked: Projects that the user named.
+    """
+
+    rules: Rules
+    constraints: Mapping[str, tuple[Requirement, ...]]
+    markers: Mapping[str, str]
+    installed: Callable[[str], InstalledDistribution | None]
+    link_for: Callable[[Requirement], Link]
+    upgraded: Callable[[str], bool]
+    asked: frozenset[str]
+
+
+class Adapter(_Base):
+    """Answers resolvelib from a source, a lookup and the problem.
+
+    Attributes:
+        selections: (project, version text) → what the release offered, as far as looked at.
+        failures: Project → why nothing at all is known of it.
+        broken: Candidate → why it can not be used.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        source: PackageSource,
+        lookup: SupportedLookup,
+        observer: Observer,
+    ) -> None:
+        self._problem = problem
+        self._source = source
+        self._lookup = lookup
+        self._observer = observer
+        self._releases: dict[str, tuple[Release, ...]] = {}
+        self._pages: dict[str, tuple[Release, ...]] = {}
+        self._metadata: dict[Candidate, CoreMetadata] = {}
+        self._edges: dict[Node, tuple[Need, ...]] = {}
+        self._told: set[str] = set()
+        self.selections: dict[tuple[str, str], Selection] = {}
+        self.failures: dict[str, IndexAccessError] = {}
+        self.broken: dict[Candidate, str] = {}
+
+    # resolvelib's questions
+
+    def identify(self, requirement_or_candidate: Need | Node) -> str:
+        """The project, with extras."""
+        return requirement_or_candidate.key
+
+    def get_preference(
+        self,
+        identifier: str,
+        resolutions: Mapping[str, Node],
+        candidates: Mapping[str, Iterator[Node]],
+        information: _Information,
+        backtrack_causes: Sequence[RequirementInformation[Need, Node]],
+    ) -> tuple[bool, bool, bool, bool, bool, int, int, str]:
+        """What to decide first: what is fixed, then what is tight, then what was asked first."""
+        infos = list(information[identifier])
+        needs = [info.requirement for info in infos]
+        impossible = identifier == IMPOSSIBLE
+        fixed = any(
+            need.exact is not None or (need.requirement and need.requirement.url) for need in needs
+        )
+        in_conflict = any(
+            cause.requirement.key == identifier
+            or (cause.parent is not None and cause.parent.key == identifier)
+            for cause in backtrack_causes
+        )
+        specifiers = [need.requirement.specifier for need in needs if need.requirement]
+        project = identifier.partition("[")[0]
+        specifiers += [limit.specifier for limit in self._problem.constraints.get(project, ())]
+        operators = {one.operator for text in specifiers if text for one in parse_specifier(text)}
+        pinned = bool(operators & {"==", "==="})
+        bounded = bool(operators & {"<", "<=", "~="})
+        depth = min(need.depth for need in needs)
+        order = min(need.order for need in needs)
+        return (
+            not impossible,
+            not fixed,
+            not in_conflict,
+            not pinned,
+            not bounded,
+            depth if depth == 0 else 1,
+            order,
+            identifier,
+        )
+
+    def find_matches(
+        self,
+        identifier: str,
+        requirements: Mapping[str, Iterator[Need]],
+        incompatibilities: Mapping[str, Iterator[Node]],
+    ) -> Callable[[], Iterator[Node]] | Sequence[Node]:
+        """Candidates for a project that satisfy everything asked so far, best first."""
+        needs = list(requirements[identifier])
+        if identifier == IMPOSSIBLE:
+            return ()
+        bad = {node.candidate for node in incompatibilities[identifier]}
+        extras = _extras_of(identifier)
+        depth = min(need.depth for need in needs)
+        order = min(need.order for need in needs)
+        exact = {need.exact for need in needs if need.exact is not None}
+        named = [need.requirement for need in needs if need.requirement is not None]
+        if len(exact) > 1:
+            return ()
+        if exact:
+            candidate = next(iter(exact))
+            if candidate in bad or not all(
+                self._satisfies(requirement, candidate) for requirement in named
+            ):
+                return ()
+            return (Node(candidate, extras, depth, order),)
+        project = identifier.partition("[")[0]
+
+        def iterate() -> Iterator[Node]:
+            for candidate in self._iter_candidates(project, named):
+                if candidate not in bad:
+                    yield Node(candidate, extras, depth, order)
+
+        return iterate
+
+    def is_satisfied_by(self, requirement: Need, candidate: Node) -> bool:
+        """Whether a candidate is what a need asks for."""
+        if requirement.exact is not None:
+            return requirement.exact == candidate.candidate
+        if requirement.requirement is None:
+            return False
+        return self._satisfies(requirement.requirement, candidate.candidate)
+
+    def get_dependencies(self, candidate: Node) -> tuple[Need, ...]:
+        """What a candidate needs, variant markers folded, best guesses prefetched."""
+        edges = self._edges.get(candidate)
+        if edges is None:
+            edges = self._find_edges(candidate)
+            self._edges[candidate] = edges
+            new = [need.key.partition("[")[0] for need in edges if need.requirement is not None]
+            self._source.prefetch_links(
+                project
+                for project in new
+                if project not in self._pages and self._problem.installed(project) is None
+            )
+        return edges
+
+    # what resolve.py asks afterwards
+
+    def metadata(self, candidate: Candidate) -> CoreMetadata:
+        """The core metadata of a candidate, read once.
+
+        Raises:
+            VinstallError: It can not be read.
+        """
+        found = self._metadata.get(candidate)
+        if found is None:
+            if candidate.installed is not None:
+                found = candidate.installed.metadata
+            else:
+                assert candidate.link is not None, "a candidate is a file or installed"
+                found = self._source.read_core_metadata(candidate.link)
+            self._metadata[candidate] = found
+        return found
+
+    def releases(self, project: str) -> tuple[Release, ...]:
+        """The releases of a project, newest first; empty where nobody knows it."""
+        found = self._pages.get(project)
+        if found is None:
+            try:
+                found = group_releases(project, self._source.find_links(project))
+            except ProjectNotFoundError as error:
+                self.failures[project] = error
+                found = ()
+            self._pages[project] = found
+        return found
+
+    def best_selection(self, project: str, version_text: str) -> Selection | None:
+        """What the release with that version offered, if it was looked at."""
+        return self.selections.get((project, version_text))
+
+    # edges
+
+    def _find_edges(self, node: Node) -> tuple[Need, ...]:
+        candidate = node.candidate
+        depth, order = node.depth + 1, node.order
+        if node.extras:
+            base = Need(
+                candidate.project,
+                f"{candidate.name}=={candidate.version_text}",
+                exact=candidate,
+                depth=node.depth,
+                order=order,
+            )
+            return (base, *self._find_needs(node, depth, order))
+        return tuple(self._find_needs(node, depth, order))
+
+    def _find_needs(self, node: Node, depth: int, order: int) -> Iterator[Need]:
+        candidate, rules = node.candidate, self._problem.rules
+        try:
+            metadata = self.metadata(candidate)
+        except (IndexAccessError, WheelFormatError, BuildError, HashMismatchError) as error:
+            if candidate.direct or isinstance(error, (BuildError, HashMismatchError)):
+                raise
+            self.broken[candidate] = str(error)
+            self._warn(
+                "unusable-distribution",
+                f"{candidate.link.filename if candidate.link else candidate} is left out: {error}",
+            )
+            yield Need(IMPOSSIBLE, "a usable file", reason=str(error))
+            return
+        if metadata.requires_python and not rules.resolve.ignore_requires_python:
+            try:
+                fits = parse_specifier(metadata.requires_python).contains(
+                    rules.python_version, prereleases=True
+                )
+            except RequirementError:
+                fits = True
+            if not fits:
+                reason = f"Python {metadata.requires_python} (this one is {rules.python_version})"
+                yield Need(IMPOSSIBLE, reason, reason=reason)
+                return
+        if rules.resolve.no_deps:
+            return
+        if candidate.variant is not None and not node.extras:
+            for line in candidate.variant.requirements:
+                yield self._make_need(parse_requirement(line), depth, order)
+        known = {normalize_name(extra) for extra in metadata.extras}
+        for extra in sorted(node.extras - known):
+            self._warn(
+                "unknown-extra",
+                f"{candidate.name} {candidate.version_text} does not provide the extra '{extra}'",
+            )
+        markers = VariantMarkers.NON_VARIANT
+        if candidate.variant is not None:
+            markers = VariantMarkers.for_variant(candidate.label, candidate.variant.supported)
+        elif candidate.installed is not None and candidate.label:
+            markers = _markers_of_installed(candidate)
+        for line in metadata.requires_dist:
+            requirement = self._read_dependency(line, markers, candidate)
+            if requirement is None:
+                continue
+            if not node.extras:
+                if requirement.applies(self._problem.markers):
+                    yield self._make_need(requirement, depth, order)
+            elif not requirement.applies(self._problem.markers) and requirement.applies(
+                self._problem.markers, node.extras
+            ):
+                yield self._make_need(requirement, depth, order)
+
+    def _read_dependency(
+        self, line: str, markers: VariantMarkers, candidate: Candidate
+    ) -> Requirement | None:
+        origin = f"{candidate.name} {candidate.version_text}"
+        if has_variant_markers(line):
+            folded = fold_variant_markers(line, markers)
+            if folded is None:
+                return None
+            line = folded
+        key = (line, origin)
+        found = _DEPENDENCIES.get(key)
+        if found is None:
+            found = _DEPENDENCIES[key] = parse_requirement(line, origin)
+        return found
+
+    def _make_need(self, requirement: Requirement, depth: int, order: int) -> Need:
+        return Need(
+            make_key(requirement.project, requirement.extras),
+            str(requirement).partition(";")[0].strip() if not requirement.url else str(requirement),
+            requirement,
+            depth=depth,
+            order=order,
+        )
+
+    # candidates
+
+    def _satisfies(self, requirement: Requirement, candidate: Candidate) -> bool:
+        if requirement.url:
+            if candidate.installed is not None:
+                return _is_same_source(candidate.installed, requirement)
+            return candidate.direct and candidate.link == self._problem.link_for(requirement)
+        return requirement.allows(candidate.version_text, prereleases=True)
+
+    def _iter_candidates(
+        self, project: str, requirements: Sequence[Requirement]
+    ) -> Iterator[Candidate]:
+        limits = self._problem.constraints.get(project, ())
+        direct = [one for one in (*requirements, *limits) if one.url]
+        if direct:
+            yield from self._iter_direct(project, requirements, limits, direct)
+            return
+        every = (*requirements, *limits)
+        installed = self._installed_candidate(project, every)
+        upgrade = self._problem.upgraded(project)
+        if installed is not None and not upgrade:
+            yield installed
+        yield from self._iter_found(project, every, installed, upgrade)
+
+    def _installed_candidate(
+        self, project: str, requirements: Sequence[Requirement]
+    ) -> Candidate | None:
+        distribution = self._problem.installed(project)
+        if distribution is None:
+            return None
+        wanted = {one.label for one in requirements if one.label}
+        if wanted and distribution.label not in wanted:
+            return None
+        fits = all(one.allows(distribution.version_text, prereleases=True) for one in requirements)
+        if not fits:
+            return None
+        return Candidate(
+            project, distribution.name, distribution.version_text, installed=distribution
+        )
+
+    def _iter_found(
+        self,
+        project: str,
+        requirements: Sequence[Requirement],
+        installed: Candidate | None,
+        upgrade: bool,
+    ) -> Iterator[Candidate]:
+        """Candidates of the indexes, with the installed one in its place when upgrading."""
+        pending = installed if upgrade else None
+        for selection in self._iter_selections(project, requirements):
+            version = selection.release.version
+            if installed is not None and version == installed.version:
+                if pending is None:
+                    continue
+                first = selection.choices[0] if selection.choices else None
+                label = first.variant.label if first and first.variant else ""
+                if first is None or label == installed.label or project not in self._problem.asked:
+                    yield pending
+                    pending = None
+                    continue
+                pending = None
+            elif pending is not None and version < pending.version:
+                yield pending
+                pending = None
+            yield from self._iter_builds(selection)
+        if pending is not None:
+            yield pending
+
+    def _iter_builds(self, selection: Selection) -> Iterator[Candidate]:
+        """The builds of one release; a later one only if it needs other things."""
+        seen: list[frozenset[tuple[str, str]]] = []
+        for number, choice in enumerate(selection.choices):
+            candidate = selection.candidate(choice)
+            if number:
+                try:
+                    needs = self._needs_of(candidate)
+                except (IndexAccessError, WheelFormatError, BuildError, HashMismatchError):
+                    continue
+                if needs in seen:
+                    continue
+                seen.append(needs)
+                yield candidate
+            else:
+                assert choice.link is not None
+                self._source.prefetch_metadata([choice.link])
+                yield candidate
+                if len(selection.choices) > 1:
+                    seen.append(self._needs_of(candidate))
+
+    def _needs_of(self, candidate: Candidate) -> frozenset[tuple[str, str]]:
+        return frozenset((need.key, need.text) for need in self.get_dependencies(Node(candidate)))
+
+    def _iter_selections(
+        self, project: str, requirements: Sequence[Requirement]
+    ) -> Iterator[Selection]:
+        rules = self._problem.rules
+        releases = self.releases(project)
+        if not releases:
+            return
+        hashes = merge_hashes(requirements)
+        pinned = any(one.is_pinned for one in requirements if one.specifier)
+        labels = {one.label for one in requirements if one.label}
+        if len(labels) > 1:
+            return
+        label = next(iter(labels), "")
+        allowed = self._allowed_versions(project, requirements, releases)
+        chosen = [release for release in releases if release.version_text in allowed]
+        if rules.resolve.prefer_binary:
+            chosen.sort(key=lambda release: not any(link.is_wheel for link in release.files))
+        for release in chosen:
+            key = (project, release.version_text)
+            selection = self.selections.get(key)
+            if selection is None or hashes or label or pinned:
+                selection = select_release(
+                    release,
+                    rules,
+                    self._source,
+                    self._lookup,
+                    hashes=hashes,
+                    allow_yanked=pinned,
+                    label=label,
+                )
+                self.selections[key] = selection
+            if selection.choices:
+                yield selection
+
+    def _allowed_versions(
+        self,
+        project: str,
+        requirements: Sequence[Requirement],
+        releases: Sequence[Release],
+    ) -> frozenset[str]:
+        """Versions that fit: pre-releases only if asked for, or if nothing final fits."""
+        resolve = self._problem.rules.resolve
+        combined = ",".join(one.specifier for one in requirements if one.specifier)
+        choice: bool | None = None
+        if project in resolve.pre:
+            choice = True
+        elif project in resolve.only_final:
+            choice = False
+        usable = [release for release in releases if self._is_usable(release, combined)]
+        if not combined and choice is None:
+            final = [one for one in usable if not one.version.is_prerelease]
+            return frozenset(one.version_text for one in (final or usable))
+        by_version = {str(release.version): release.version_text for release in usable}
+        fitting = parse_specifier(combined).filter(by_version, prereleases=choice)
+        return frozenset(by_version[text] for text in fitting)
+
+    def _is_usable(self, release: Release, specifier: str) -> bool:
+        return not release.is_yanked or "==" in specifier
+
+    def _iter_direct(
+        self,
+        project: str,
+        requirements: Sequence[Requirement],
+        limits: Sequence[Requirement],
+        direct: Sequence[Requirement],
+    ) -> Iterator[Candidate]:
+        links = {self._problem.link_for(one).url: self._problem.link_for(one) for one in direct}
+        if len(links) > 1:
+            return
+        distribution = self._problem.installed(project)
+        first = direct[0]
+        if (
+            distribution is not None
+            and not self._problem.upgraded(project)
+            and _is_same_source(distribution, first)
+        ):
+            candidate = Candidate(
+                project, distribution.name, distribution.version_text, installed=distribution
+            )
+            yield candidate
+            return
+        link = next(iter(links.values()))
+        candidate = self._direct_candidate(project, link, (*requirements, *limits))
+        others = [one for one in (*requirements, *limits) if not one.url]
+        if all(one.allows(candidate.version_text, prereleases=True) for one in others):
+            yield candidate
+
+    def _direct_candidate(
+        self, project: str, link: Link, requirements: Sequence[Requirement]
+    ) -> Candidate:
+        metadata = self._source.read_core_metadata(link)
+        if normalize_name(metadata.name) != project:
+            raise RequirementError(
+                f"{link.filename} is {metadata.name}, not {project}",
+                "the name in the requirement and the name in the file differ",
+            )
+        if not link.is_wheel:
+            return Candidate(project, metadata.name, metadata.version, link=link, direct=True)
+        (release,) = group_releases(project, [link]) or (None,)
+        if release is None:
+            raise WheelFormatError(
+                f"{link.filename} is not a valid wheel file name",
+                f"it does not belong to {metadata.name} {metadata.version}",
+            )
+        selection = select_release(
+            release,
+            self._problem.rules,
+            self._source,
+            self._lookup,
+            hashes=merge_hashes(requirements),
+            allow_yanked=True,
+            direct=True,
+        )
+        self.selections[project, release.version_text] = selection
+        if not selection.choices:
+            reasons = "; ".join(refusal.reason for refusal in selection.refusals)
+            raise WheelFormatError(
+                f"{link.filename} is not a supported wheel on this platform", reasons
+            )
+        made = selection.candidate(selection.choices[0])
+        candidate = Candidate(
+            made.project,
+            metadata.name,
+            metadata.version,
+            link=link,
+            variant=made.variant,
+            refusals=made.refusals,
+            direct=True,
+        )
+        self._metadata[candidate] = metadata
+        return candidate
+
+    # telling
+
+    def _warn(self, code: str, what: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            self._observer.receive(Warned(code, what))
+
+
+_DEPENDENCIES: dict[tuple[str, str], Requirement] = {}
+
+
+def merge_hashes(requirements: Iterable[Requirement]) -> dict[str, frozenset[str]]:
+    """The digests that every requirement with hashes accepts, by algorithm."""
+    merged: dict[str, frozenset[str]] = {}
+    for requirement in requirements:
+        if not requirement.hashes:
+            continue
+        if not merged:
+            merged = dict(requirement.hashes)
+        else:
+            merged = {
+                name: merged[name] & digests
+                for name, digests in requirement.hashes.items()
+                if name in merged
+            } or {"sha256": frozenset()}
+    return merged
+
+
+def _extras_of(identifier: str) -> frozenset[str]:
+    _, bracket, rest = identifier.partition("[")
+    return frozenset(rest[:-1].split(",")) if bracket else frozenset()
+
+
+def _is_same_source(distribution: InstalledDistribution, requirement: Requirement) -> bool:
+    """Whether what is installed came from the very URL that is asked for (PEP 610)."""
+    direct = distribution.direct_url or {}
+    return bool(direct) and direct.get("url") == requirement.url.partition("#")[0]
+
+
+def _markers_of_installed(candidate: Candidate) -> VariantMarkers:
+    """Variant markers of an installed variant, from the reason that was written down."""
+    from vinstall.variants.properties import VariantProperty
+
+    assert candidate.installed is not None
+    reason = candidate.installed.reason or {}
+    texts = reason.get("supported", ())
+    properties = []
+    for text in texts if isinstance(texts, (list, tuple)) else ():
+        parts = [part.strip() for part in str(text).split("::")]
+        if len(parts) == 3:
+            properties.append(VariantProperty(*parts))
+    return VariantMarkers.for_variant(candidate.label, properties)

@@ -1,0 +1,176 @@
+"""Requirements → the distributions to have, or a failure that tells its causes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vinstall.resolution.adapter import Adapter, Need, Node, Problem, make_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vinstall.distributions.core_metadata import CoreMetadata
+    from vinstall.distributions.requirement import Requirement
+    from vinstall.events import Observer
+    from vinstall.resolution.candidate import Candidate
+    from vinstall.resolution.selection import Selection
+    from vinstall.resolution.source import PackageSource, SupportedLookup
+
+MAX_ROUNDS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """One distribution of a resolution.
+
+    Attributes:
+        candidate: The version and its file.
+        metadata: Its core metadata.
+        extras: Every extra that was asked of it.
+        requirements: What the user asked for by this name; empty for a dependency.
+        parents: Projects that need it, sorted.
+        needs: Projects that it needs, sorted.
+        need_texts: Project → the requirement as its first parent wrote it.
+    """
+
+    candidate: Candidate
+    metadata: CoreMetadata
+    extras: frozenset[str]
+    requirements: tuple[Requirement, ...]
+    parents: tuple[str, ...]
+    needs: tuple[str, ...]
+    text: str
+
+    @property
+    def project(self) -> str:
+        """The normalized name."""
+        return self.candidate.project
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A set of distributions that fits together.
+
+    Attributes:
+        distributions: Dependencies before what needs them; else in the order asked for.
+        selections: Project → what the chosen release offered; missing for installed ones.
+    """
+
+    distributions: tuple[Resolved, ...]
+    selections: Mapping[str, Selection]
+
+
+def resolve(
+    requirements: Sequence[Requirement],
+    problem: Problem,
+    source: PackageSource,
+    lookup: SupportedLookup,
+    observer: Observer,
+    *,
+    max_rounds: int = MAX_ROUNDS,
+) -> Resolution:
+    """Find the newest set of distributions that satisfies all requirements.
+
+    Args:
+        requirements: What was asked for, each with a name, markers already applied.
+        problem: Limits, the target, what is installed.
+        source: Answers about files.
+        lookup: Answers about supported properties.
+        observer: Receives warnings.
+        max_rounds: After how many steps to give up.
+
+    Raises:
+        ResolutionError: No such set exists, or it was not found in time.
+        VinstallError: Something that has to be read can not be.
+    """
+    from resolvelib import BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
+
+    from vinstall.resolution.explain import explain_conflict, explain_too_deep
+
+    adapter = Adapter(problem, source, lookup, observer)
+    needs = [
+        Need(
+            make_key(requirement.project, requirement.extras),
+            str(requirement).partition(";")[0].strip() if not requirement.url else requirement.text,
+            requirement,
+            order=order,
+        )
+        for order, requirement in enumerate(requirements)
+    ]
+    source.prefetch_links(
+        dict.fromkeys(one.project for one in requirements if not one.url)
+        if any(problem.installed(one.project) is None for one in requirements)
+        else ()
+    )
+    resolver: Resolver[Need, Node, str] = Resolver(adapter, BaseReporter())
+    try:
+        result = resolver.resolve(needs, max_rounds=max_rounds)
+    except ResolutionImpossible as error:
+        raise explain_conflict(list(error.causes), adapter, problem) from error
+    except ResolutionTooDeep as error:
+        raise explain_too_deep(max_rounds) from error
+    return _collect(requirements, result.mapping, adapter)
+
+
+def _collect(
+    requirements: Sequence[Requirement], mapping: Mapping[str, Node], adapter: Adapter
+) -> Resolution:
+    """Nodes with and without extras → one entry a project, dependencies first."""
+    nodes: dict[str, list[Node]] = {}
+    for node in mapping.values():
+        nodes.setdefault(node.candidate.project, []).append(node)
+    asked: dict[str, list[Requirement]] = {}
+    for requirement in requirements:
+        asked.setdefault(requirement.project, []).append(requirement)
+    needs: dict[str, set[str]] = {}
+    parents: dict[str, set[str]] = {}
+    texts: dict[str, str] = {}
+    for project, group in nodes.items():
+        needs[project] = set()
+        for node in group:
+            for need in adapter.get_dependencies(node):
+                other = need.key.partition("[")[0]
+                if other == project or other not in nodes:
+                    continue
+                needs[project].add(other)
+                parents.setdefault(other, set()).add(project)
+                texts.setdefault(other, need.text)
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in (*asked, *nodes):
+        stack = [(start, iter(sorted(needs.get(start, ()))))]
+        if start in seen or start not in nodes:
+            continue
+        seen.add(start)
+        while stack:
+            project, remaining = stack[-1]
+            for other in remaining:
+                if other not in seen:
+                    seen.add(other)
+                    stack.append((other, iter(sorted(needs[other]))))
+                    break
+            else:
+                stack.pop()
+                order.append(project)
+    distributions = []
+    selections = {}
+    for project in order:
+        group = nodes[project]
+        candidate = group[0].candidate
+        own = tuple(asked.get(project, ()))
+        distributions.append(
+            Resolved(
+                candidate,
+                adapter.metadata(candidate),
+                frozenset().union(*(node.extras for node in group)),
+                own,
+                tuple(sorted(parents.get(project, ()))),
+                tuple(sorted(needs[project])),
+                own[0].text if own else texts.get(project, project),
+            )
+        )
+        selection = adapter.best_selection(project, candidate.version_text)
+        if selection is not None:
+            selections[project] = selection
+    return Resolution(tuple(distributions), selections)
