@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+HASH_NAMES = ("sha256", "sha384", "sha512", "md5", "sha1", "sha224")
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """One file on an index page, in a folder, or given directly.
@@ -50,3 +53,24 @@ class Link:
     def is_file(self) -> bool:
         """Whether the file lies on this machine's file system."""
         return self.url.startswith("file:")
+
+
+def parse_link(url: str) -> Link:
+    """The link that a direct URL stands for; hashes come from its fragment.
+
+    Implements direct references, "hash fragments" (``#sha256=…``); other parts of the
+    fragment (``egg``, ``subdirectory``) stay in the URL.
+    """
+    from urllib.parse import unquote, urlsplit
+
+    base, _, fragment = url.partition("#")
+    hashes = {}
+    kept = []
+    for part in fragment.split("&") if fragment else ():
+        name, equals, value = part.partition("=")
+        if equals and name in HASH_NAMES:
+            hashes[name] = value.lower()
+        else:
+            kept.append(part)
+    filename = unquote(urlsplit(base).path.rstrip("/").rpartition("/")[2])
+    return Link(base + ("#" + "&".join(kept) if kept else ""), filename, hashes)
