@@ -1,0 +1,262 @@
+"""Settings → everything that a road needs: target, what is installed, client, source, caches.
+
+Parts are made when they are first asked for: a command that needs no network never makes
+a client, and a satisfied install opens no socket.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vinstall import __version__
+from vinstall.errors import ProfileError, RequirementError
+from vinstall.events import Warned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vinstall.builder import Builder
+    from vinstall.distributions.core_metadata import CoreMetadata
+    from vinstall.distributions.link import Link
+    from vinstall.distributions.target import Target
+    from vinstall.environment.database import InstalledDatabase
+    from vinstall.events import Observer
+    from vinstall.index.client import HttpClient
+    from vinstall.index.source import IndexSource
+    from vinstall.profile import MachineProfile
+    from vinstall.providers.query import ProviderQuery
+    from vinstall.settings import Settings
+    from vinstall.wheel.store import WheelStore
+
+
+@dataclass
+class Context:
+    """What one run works with.
+
+    Attributes:
+        settings: What the user wants.
+        observer: Receives events.
+        environment: The variables of this process, as they were at the start.
+    """
+
+    settings: Settings
+    observer: Observer
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @cached_property
+    def base_target(self) -> Target:
+        """The interpreter that runs, or that ``--python`` names; never a foreign platform."""
+        from vinstall.environment.interpreter import find_python, probe_target
+
+        python = find_python(self.settings.target, self.environment)
+        return probe_target(python, self.settings.cache_dir, self.observer)
+
+    @cached_property
+    def target(self) -> Target:
+        """What to choose files for."""
+        wanted = self.settings.target
+        foreign = wanted.platforms or wanted.python_version or wanted.implementation or wanted.abis
+        if foreign:
+            from vinstall.environment.interpreter import foreign_target
+
+            return foreign_target(self.base_target, wanted)
+        profile = self.profile
+        if profile is not None and profile.target is not None:
+            from dataclasses import replace
+
+            made_for = profile.target
+            return replace(
+                self.base_target,
+                markers={**self.base_target.markers, **made_for.markers},
+                tags=made_for.tags or self.base_target.tags,
+                is_foreign=True,
+            )
+        return self.base_target
+
+    @cached_property
+    def installed(self) -> InstalledDatabase:
+        """What is installed in the target environment."""
+        from vinstall.environment.database import InstalledDatabase
+
+        folder = self.settings.target.target_dir
+        if folder:
+            return InstalledDatabase(self.base_target, search_path=(str(Path(folder).resolve()),))
+        return InstalledDatabase(self.base_target)
+
+    @cached_property
+    def profile(self) -> MachineProfile | None:
+        """The machine profile that the user named."""
+        path = self.settings.variants.profile
+        return read_profile(path) if path else None
+
+    @cached_property
+    def query(self) -> ProviderQuery:
+        """Whoever answers what the machine supports."""
+        from vinstall.providers.query import ProviderQuery
+
+        return ProviderQuery(
+            self.settings.variants,
+            self.target,
+            cache_dir=self.settings.cache_dir,
+            observer=self.observer,
+            profile=self.profile,
+            environment=self.environment,
+        )
+
+    @cached_property
+    def client(self) -> HttpClient:
+        """The HTTP client; opens nothing until it is used."""
+        from vinstall.index.client import HttpClient
+
+        return HttpClient(
+            self.settings.index,
+            self.observer,
+            user_agent=user_agent(self.base_target, self.environment),
+            environment=self.environment,
+        )
+
+    @cached_property
+    def source(self) -> IndexSource:
+        """Indexes, folders and files."""
+        from vinstall.index.source import IndexSource
+
+        return IndexSource(
+            self.settings.index,
+            self.client,
+            self.settings.cache_dir,
+            self.observer,
+            build_metadata=self.build_metadata,
+        )
+
+    @cached_property
+    def builder(self) -> Builder:
+        """Builds sources for the target."""
+        from vinstall.builder import Builder
+
+        return Builder(
+            self.base_target.executable,
+            self.settings.index,
+            self.settings.request,
+            self.environment,
+            self.observer,
+        )
+
+    @cached_property
+    def work_folder(self) -> Path:
+        """A folder of this run, beside the store; removed by ``close``."""
+        import tempfile
+
+        base = self.settings.cache_dir or None
+        if base is not None:
+            try:
+                Path(base).mkdir(parents=True, exist_ok=True)
+                return Path(tempfile.mkdtemp(prefix="work-", dir=base))
+            except OSError as error:
+                self.observer.receive(
+                    Warned("cache-unusable", f"The cache {base} can not be used: {error.strerror}")
+                )
+        self._temporary_store = True
+        place = self.base_target.prefix
+        try:
+            return Path(tempfile.mkdtemp(prefix=".vinstall-", dir=place))
+        except OSError:
+            return Path(tempfile.mkdtemp(prefix="vinstall-"))
+
+    _temporary_store: bool = False
+
+    @cached_property
+    def store(self) -> WheelStore:
+        """Unpacked wheels by content."""
+        from vinstall.wheel.store import WheelStore
+
+        folder = self.work_folder
+        if self._temporary_store or not self.settings.cache_dir:
+            return WheelStore(folder / "store")
+        return WheelStore(Path(self.settings.cache_dir))
+
+    def build_metadata(self, link: Link) -> CoreMetadata:
+        """The core metadata of a source, by building it (the wheel is kept for the install)."""
+        from vinstall.wheel.archive import WheelArchive
+
+        wheel = self.build_wheel(link)
+        with WheelArchive.open(wheel, wheel.name) as archive:
+            return archive.metadata
+
+    def build_wheel(self, link: Link) -> Path:
+        """The wheel of a source, built once a run."""
+        built = self._built.get(link.url)
+        if built is None:
+            folder = self.work_folder / f"built-{len(self._built)}"
+            url = link.url
+            source = url
+            if link.hashes and not url.startswith("file:"):
+                name, digest = next(iter(link.hashes.items()))
+                source = f"{url}#{name}={digest}"
+            built = self._built[link.url] = self.builder.build(source, folder)
+        return built
+
+    @cached_property
+    def _built(self) -> dict[str, Path]:
+        return {}
+
+    def fetch_text(self, url: str) -> str:
+        """The text behind a URL, for requirements files."""
+        from vinstall.workflow.gather import decode_text
+
+        response = self.client.get(url)
+        if response.status >= 400:
+            raise RequirementError(
+                f"Could not open requirements file: {url}", f"the server answered {response.status}"
+            )
+        return decode_text(response.body, url)
+
+    def close(self) -> None:
+        """Give back connections and temporary folders."""
+        made = vars(self)
+        for name in ("source", "client", "query"):
+            part = made.get(name)
+            close = getattr(part, "close", None)
+            if close is not None:
+                close()
+        if "work_folder" in made:
+            import shutil
+
+            shutil.rmtree(self.work_folder, ignore_errors=True)
+
+
+def read_profile(path: str) -> MachineProfile:
+    """Read a machine profile.
+
+    Raises:
+        ProfileError: It can not be read, or is wrong.
+    """
+    from vinstall.profile import parse_profile
+
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileError(f"The profile {path} can not be read", str(error)) from error
+    return parse_profile(text, path)
+
+
+def user_agent(target: Target, environment: Mapping[str, str]) -> str:
+    """Who we are, in the form that indexes count installers by."""
+    import json
+
+    facts: dict[str, object] = {
+        "installer": {"name": "vinstall", "version": __version__},
+        "python": target.version,
+        "implementation": {"name": target.markers.get("platform_python_implementation", "")},
+        "system": {"name": target.markers.get("platform_system", "")},
+        "cpu": target.markers.get("platform_machine", ""),
+        "ci": True if environment.get("CI") or environment.get("BUILD_BUILDID") else None,
+    }
+    data = environment.get("PIP_USER_AGENT_USER_DATA")
+    if data:
+        facts["user_data"] = data
+    text = json.dumps(facts, separators=(",", ":"), sort_keys=True)
+    return f"vinstall/{__version__} {text}"
