@@ -1,0 +1,58 @@
+"""Installed builds that are no longer the best for this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vinstall.errors import VariantMetadataError
+
+if TYPE_CHECKING:
+    from vinstall.distributions.installed import InstalledDistribution
+    from vinstall.plan import Plan
+    from vinstall.workflow.context import Context
+
+
+def find_drift(context: Context, plan: Plan) -> tuple[str, ...]:
+    """A sentence for each kept distribution whose best build is another one now.
+
+    Works from what ``vinstall.json`` keeps of the release, without an index.
+    """
+    if context.target.is_foreign:
+        return ()
+    hints = []
+    for change in plan.kept:
+        assert change.before is not None
+        best = best_label(context, change.before)
+        if best is not None and best != change.before.label:
+            name, version = change.before.name, change.before.version_text
+            has = change.before.label or "the non-variant wheel"
+            hints.append(
+                f"{name} {version} is installed as {has}; this machine now gets {best}. "
+                f"'vinstall install -U {name}' switches."
+            )
+    return tuple(hints)
+
+
+def best_label(context: Context, distribution: InstalledDistribution) -> str | None:
+    """The label that this machine gets now; ``None`` where nothing was written down."""
+    import json
+
+    from vinstall.variants.ordering import rank_variants
+    from vinstall.variants.readers import read_variant_metadata
+
+    reason = distribution.reason or {}
+    release = reason.get("release")
+    if not isinstance(release, dict) or reason.get("overrides"):
+        return None
+    variants = context.settings.variants
+    if distribution.project in variants.disabled or distribution.project in variants.labels:
+        return None
+    try:
+        metadata = read_variant_metadata(json.dumps(release).encode(), distribution.name)
+    except VariantMetadataError:
+        return None
+    supported = context.query.find_supported(metadata)
+    ranking = rank_variants(
+        metadata.variants, metadata, supported, variants.prefer, variants.exclude
+    )
+    return ranking.ranked[0].label if ranking.ranked else ""

@@ -1,0 +1,240 @@
+"""``explain``: what was detected, every build with its reason, and the winner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vinstall.variants.properties import NULL_LABEL, iter_properties
+from vinstall.workflow.context import Context
+from vinstall.workflow.resolving import gather, resolve_requests
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vinstall.events import Observer
+    from vinstall.plan import Change
+    from vinstall.resolution.selection import Selection
+    from vinstall.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePart:
+    """What is known of one namespace.
+
+    Attributes:
+        namespace: The variant namespace.
+        source: Who said so.
+        features: Feature → values, best first.
+        present: Whether such hardware was seen.
+        cached: Whether the answer was kept from an earlier run.
+        seconds: How long asking took.
+        notes: Sentences worth reading.
+        reason: Why nothing is supported; empty where something is.
+    """
+
+    namespace: str
+    source: str = ""
+    features: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    present: bool = False
+    cached: bool = False
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One file of a release.
+
+    Attributes:
+        filename: Its name.
+        label: Its variant label; empty for none.
+        status: ``chosen``, ``fits`` (another ranks before it) or ``refused``.
+        rank: Position among what fits, from 1; 0 for a refused one.
+        reason: Why it ranks there, or why it is refused.
+        properties: What it was built for.
+        best_values: The property that counted for each feature, most important first.
+        index: Where it was found, without credentials.
+    """
+
+    filename: str
+    label: str
+    status: str
+    rank: int
+    reason: str
+    properties: tuple[str, ...] = ()
+    best_values: tuple[str, ...] = ()
+    index: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedProject:
+    """One project of the resolution.
+
+    Attributes:
+        name, version: What was chosen.
+        label: Its variant label; empty for a non-variant wheel.
+        filename: The file; empty where it stays as installed.
+        requested: Whether the user named it.
+        sentence: Why this build, in one sentence.
+        builds: Every file of the release: the chosen one, what else fits, then the refused.
+        problem: What was wrong with the variant metadata; empty normally.
+    """
+
+    name: str
+    version: str
+    label: str
+    filename: str
+    requested: bool
+    sentence: str
+    builds: tuple[Build, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that decided.
+
+    Attributes:
+        target: Facts of the interpreter: ``executable``, ``python``, ``platform``.
+        machine: One part for each namespace that was asked about.
+        overrides: (what, where it was said).
+        projects: What the user named first, then dependencies, each with its builds.
+    """
+
+    target: Mapping[str, str]
+    machine: tuple[MachinePart, ...]
+    overrides: tuple[tuple[str, str], ...]
+    projects: tuple[ExplainedProject, ...]
+
+
+def run_explain(settings: Settings, observer: Observer) -> Explanation:
+    """Explain what an install would choose; changes nothing, downloads no wheel.
+
+    Raises:
+        VinstallError: It can not be resolved.
+    """
+    from dataclasses import replace
+
+    settings = replace(
+        settings, resolve=replace(settings.resolve, ignore_installed=True), dry_run=True
+    )
+    context = Context(settings, observer)
+    try:
+        gathered = gather(context)
+        resolved = resolve_requests(context, gathered)
+        ordered = sorted(resolved.plan.changes, key=lambda change: not change.resolved.requirements)
+        projects = tuple(
+            explain_change(change, resolved.plan.selections.get(change.resolved.project))
+            for change in ordered
+        )
+        target = context.target
+        facts = {
+            "executable": target.executable,
+            "python": f"{target.implementation} {target.version}",
+            "platform": target.facts.get("platform", ""),
+            "tag": target.tags[0] if target.tags else "",
+        }
+        return Explanation(facts, explain_machine(context), context.settings.overrides, projects)
+    finally:
+        context.close()
+
+
+def explain_machine(context: Context) -> tuple[MachinePart, ...]:
+    """What providers, profiles and static properties said in this run."""
+    if "query" not in vars(context):
+        return ()
+    return tuple(
+        MachinePart(
+            report.namespace,
+            report.source,
+            {name: tuple(values) for name, values in report.features.items()},
+            report.present,
+            report.cached,
+            report.seconds,
+            tuple(report.notes),
+            report.reason,
+        )
+        for report in context.query.reports()
+    )
+
+
+def explain_change(change: Change, selection: Selection | None) -> ExplainedProject:
+    """Why one project gets the build that it gets."""
+    candidate = change.resolved.candidate
+    link = candidate.link
+    return ExplainedProject(
+        name=change.resolved.metadata.name,
+        version=candidate.version_text,
+        label=candidate.label,
+        filename=link.filename if link is not None else "",
+        requested=bool(change.resolved.requirements),
+        sentence=_tell_choice(change, selection),
+        builds=tuple(_iter_builds(change, selection)) if selection is not None else (),
+        problem=selection.problem if selection is not None else "",
+    )
+
+
+def _tell_choice(change: Change, selection: Selection | None) -> str:
+    candidate = change.resolved.candidate
+    if selection is None or not selection.rankings:
+        return "it has no variants" if selection is not None else "it is installed already"
+    refused = sum(1 for refusal in selection.refusals if refusal.label)
+    if candidate.variant is None:
+        return f"the non-variant wheel, since none of its {refused} variant wheels fits"
+    if candidate.label == NULL_LABEL:
+        return "the null variant, since no other variant fits"
+    return candidate.variant.reason
+
+
+def _iter_builds(change: Change, selection: Selection) -> list[Build]:
+    chosen = change.resolved.candidate.link
+    builds = []
+    seen = set()
+    rank = 0
+    for choice in selection.choices:
+        if choice.link.url in seen:
+            continue
+        seen.add(choice.link.url)
+        rank += 1
+        variant = choice.variant
+        builds.append(
+            Build(
+                choice.link.filename,
+                variant.label if variant else "",
+                "chosen" if choice.link == chosen else "fits",
+                rank,
+                variant.reason if variant else "a non-variant wheel ranks after all variants",
+                tuple(map(str, iter_properties(variant.properties))) if variant else (),
+                tuple(map(str, variant.best_values)) if variant else (),
+                choice.link.index,
+            )
+        )
+    properties = {
+        label: tuple(map(str, iter_properties(entry)))
+        for ranking in selection.rankings
+        if ranking.metadata is not None
+        for label, entry in ranking.metadata.variants.items()
+    }
+    builds.extend(
+        Build(
+            refusal.filename,
+            refusal.label,
+            "refused",
+            0,
+            refusal.reason,
+            properties.get(refusal.label, ()),
+        )
+        for refusal in selection.refusals
+    )
+    return builds
+
+
+def explanation_to_json(explanation: Explanation) -> dict[str, object]:
+    """The explanation, ready for JSON."""
+    from dataclasses import asdict
+
+    data = asdict(explanation)
+    data["overrides"] = [list(pair) for pair in explanation.overrides]
+    return {"version": "1", **data}

@@ -1,0 +1,420 @@
+"""The main road: what is asked for → files in the environment.
+
+Gather, resolve and plan (``resolving``), fetch and unpack, then change the environment at
+once. Until the last step the environment is untouched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vinstall.errors import UsageError, VinstallError
+from vinstall.events import (
+    AlreadySatisfied,
+    Collecting,
+    FileChosen,
+    InstallingStarted,
+    StageAdvanced,
+    StageFinished,
+    StageStarted,
+)
+from vinstall.resolution.adapter import merge_hashes
+from vinstall.workflow.context import Context
+from vinstall.workflow.resolving import Resolved, gather, resolve_requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from vinstall.distributions.link import Link
+    from vinstall.distributions.requirement import Requirement
+    from vinstall.events import Observer
+    from vinstall.index.download import Downloader
+    from vinstall.install.transaction import InstallStep
+    from vinstall.plan import Change
+    from vinstall.settings import Settings
+    from vinstall.wheel.store import StoredWheel
+
+_FETCH_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class InstallResult:
+    """What an install did, or would do.
+
+    Attributes:
+        installed: (name, version) as metadata writes them, sorted by name.
+        variants: ``name version label`` for every variant among them, sorted by name.
+        dry_run: Whether nothing was changed.
+        report: The installation report, where one was asked for.
+        conflicts: Needs of the environment that are not met now.
+        hints: Sentences worth reading, such as drift of installed variants.
+    """
+
+    installed: tuple[tuple[str, str], ...] = ()
+    variants: tuple[str, ...] = ()
+    dry_run: bool = False
+    report: Mapping[str, object] | None = None
+    conflicts: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """One wheel that is ready to be placed."""
+
+    wheel: StoredWheel
+    sha256: str
+
+
+def run_install(settings: Settings, observer: Observer) -> InstallResult:
+    """Install what the settings ask for.
+
+    Raises:
+        VinstallError: It could not be done; the environment is as it was.
+    """
+    context = Context(settings, observer)
+    try:
+        return _install(context)
+    finally:
+        context.close()
+
+
+def _install(context: Context) -> InstallResult:
+    from vinstall.environment.interpreter import check_guards, install_paths
+
+    _check_foreign(context)
+    settings = context.settings
+    if not settings.dry_run:
+        check_guards(context.base_target, settings.target, context.environment)
+    gathered = gather(context)
+    settings = context.settings
+    resolved = resolve_requests(context, gathered)
+    _tell_kept(context, resolved)
+    from vinstall.workflow.drift import find_drift
+
+    hints = find_drift(context, resolved.plan)
+    report = None
+    if settings.output.report:
+        from vinstall.workflow.install_report import make_report
+
+        report = make_report(context, resolved)
+    changes = resolved.plan.installs
+    summary = _summary(changes)
+    variants = _variant_lines(changes)
+    if settings.dry_run or not changes:
+        return InstallResult(
+            summary if settings.dry_run else (), variants, settings.dry_run, report, (), hints
+        )
+    _tell_collecting(context, resolved)
+    paths, _note = install_paths(context.base_target, settings.target)
+    fetched = fetch_changes(context, resolved)
+    _apply(context, resolved, fetched, paths)
+    return InstallResult(
+        summary, variants, False, report, _find_conflicts(context, resolved), hints
+    )
+
+
+def _check_foreign(context: Context) -> None:
+    wanted = context.settings.target
+    foreign = wanted.platforms or wanted.python_version or wanted.implementation or wanted.abis
+    if not foreign:
+        return
+    if not (wanted.target_dir or context.settings.dry_run):
+        raise UsageError(
+            "Can not use any platform or abi specific options unless installing via '--target' "
+            "or using '--dry-run'"
+        )
+    resolve = context.settings.resolve
+    if not (resolve.no_deps or resolve.only_binary.everything):
+        raise UsageError(
+            "When restricting platform and interpreter constraints using --python-version, "
+            "--platform, --abi, or --implementation, either --no-deps must be set, or "
+            "--only-binary=:all: must be set and --no-binary must not be set (or must be set "
+            "to :none:)."
+        )
+
+
+def _tell_kept(context: Context, resolved: Resolved) -> None:
+    kept = sorted(resolved.plan.kept, key=lambda change: not change.resolved.requirements)
+    for change in kept:
+        assert change.before is not None
+        parents = change.resolved.parents
+        own = change.resolved.requirements
+        context.observer.receive(
+            AlreadySatisfied(
+                change.resolved.text,
+                change.before.location,
+                change.before.version_text,
+                "" if own or not parents else parents[0],
+            )
+        )
+
+
+def _tell_collecting(context: Context, resolved: Resolved) -> None:
+    for change in sorted(
+        resolved.plan.installs, key=lambda change: not change.resolved.requirements
+    ):
+        own = change.resolved.requirements
+        parents = change.resolved.parents
+        context.observer.receive(
+            Collecting(change.resolved.text, "" if own or not parents else parents[0])
+        )
+
+
+def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
+    """Fetch, verify and unpack every file of the plan, several at once, the largest first.
+
+    Returns:
+        Project → wheel in the store.
+
+    Raises:
+        VinstallError: One can not be had; the environment is untouched.
+    """
+    changes = sorted(resolved.plan.installs, key=_size_of, reverse=True)
+    downloader = _make_downloader(context)
+    context.observer.receive(StageStarted("download", len(changes)))
+    found: dict[str, Fetched] = {}
+    store, folder = context.store, context.work_folder
+    sources = [change for change in changes if not _link_of(change).is_wheel]
+    wheels = [change for change in changes if _link_of(change).is_wheel]
+    try:
+        for change in sources:
+            link = _link_of(change)
+            wheel = context.build_wheel(link)
+            digest = _digest(wheel)
+            found[change.resolved.project] = Fetched(store.add(wheel, wheel.name, digest), digest)
+            context.observer.receive(StageAdvanced("download", 1, wheel.name))
+        if len(wheels) == 1:
+            change = wheels[0]
+            found[change.resolved.project] = _fetch(context, resolved, change, downloader, folder)
+        elif wheels:
+            from concurrent.futures import ThreadPoolExecutor
+
+            pool = ThreadPoolExecutor(min(_FETCH_THREADS, len(wheels)), "fetch")
+            try:
+                futures = {
+                    change.resolved.project: pool.submit(
+                        _fetch, context, resolved, change, downloader, folder
+                    )
+                    for change in wheels
+                }
+                for project, future in futures.items():
+                    found[project] = future.result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+    finally:
+        context.observer.receive(StageFinished("download"))
+    return found
+
+
+def _make_downloader(context: Context) -> Downloader:
+    from vinstall.index.download import Downloader
+
+    return Downloader(context.client, context.settings.cache_dir, context.observer)
+
+
+def _fetch(
+    context: Context, resolved: Resolved, change: Change, downloader: Downloader, folder: Path
+) -> Fetched:
+    link = _link_of(change)
+    expected = expected_hashes(resolved, change)
+    known = link.hashes.get("sha256", "")
+    if known and (not expected or known in expected.get("sha256", ())):
+        stored = context.store.find(known)
+        if stored is not None:
+            how = "local" if link.is_file else "cache"
+            context.observer.receive(
+                FileChosen(how, _shown_name(link), link.size if how == "cache" else None)
+            )
+            context.observer.receive(StageAdvanced("download", 1, link.filename))
+            return Fetched(stored, known)
+    downloaded = downloader.fetch(link, expected or None, folder)
+    stored = context.store.find(downloaded.sha256) or context.store.add(
+        downloaded.path, link.filename, downloaded.sha256
+    )
+    if not link.is_file and downloaded.path.parent == folder:
+        downloaded.path.unlink(missing_ok=True)
+    context.observer.receive(StageAdvanced("download", 1, link.filename))
+    return Fetched(stored, downloaded.sha256)
+
+
+def _shown_name(link: Link) -> str:
+    if not link.is_file:
+        return link.filename
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    return url2pathname(urlsplit(link.url).path)
+
+
+def expected_hashes(resolved: Resolved, change: Change) -> dict[str, frozenset[str]]:
+    """The digests that the user accepts for a project; empty accepts any."""
+    own: Iterable[Requirement] = change.resolved.requirements
+    return merge_hashes((*own, *resolved.constraints.get(change.resolved.project, ())))
+
+
+def _apply(
+    context: Context,
+    resolved: Resolved,
+    fetched: Mapping[str, Fetched],
+    paths: Mapping[str, str],
+) -> None:
+    """Change the environment: all of it, or nothing."""
+    from vinstall.install.transaction import (
+        InstallOptions,
+        apply_steps,
+        environment_lock,
+        recover,
+    )
+
+    settings = context.settings
+    with environment_lock(Path(paths["purelib"]), context.observer):
+        recover(paths, context.observer)
+        steps = tuple(
+            _make_step(context, resolved, change, fetched[change.resolved.project])
+            for change in resolved.plan.installs
+        )
+        context.observer.receive(StageStarted("install", len(steps)))
+        context.observer.receive(InstallingStarted(tuple(step.name for step in steps)))
+        replaced = {change.resolved.project for change in resolved.plan.installs}
+        others = [one for one in context.installed if one.project not in replaced]
+        try:
+            apply_steps(
+                steps,
+                (),
+                paths=paths,
+                executable=context.base_target.executable,
+                others=others,
+                options=InstallOptions(
+                    compile=settings.compile,
+                    warn_script_location=settings.warn_script_location,
+                ),
+                observer=context.observer,
+            )
+        finally:
+            context.observer.receive(StageFinished("install"))
+
+
+def _make_step(
+    context: Context, resolved: Resolved, change: Change, fetched: Fetched
+) -> InstallStep:
+    from vinstall.install.transaction import InstallStep
+    from vinstall.workflow.reason import make_reason
+
+    candidate = change.resolved.candidate
+    before = change.before
+    return InstallStep(
+        wheel=fetched.wheel,
+        replaces=before,
+        requested=bool(change.resolved.requirements) or bool(before and before.requested),
+        direct_url=direct_url(change, fetched.sha256),
+        reason=make_reason(context, resolved.plan, change),
+        name=change.resolved.metadata.name,
+        version=candidate.version_text,
+    )
+
+
+def direct_url(change: Change, sha256: str) -> Mapping[str, object] | None:
+    """``direct_url.json`` for what was asked for by URL or path (PEP 610)."""
+    candidate = change.resolved.candidate
+    if not candidate.direct or candidate.link is None:
+        return None
+    from vinstall.index.address import strip_credentials
+
+    link = candidate.link
+    url = strip_credentials(link.url.partition("#")[0])
+    scheme = url.partition(":")[0]
+    if "+" in scheme:
+        system, _, plain = url.partition("+")
+        return {"url": plain, "vcs_info": {"vcs": system, "commit_id": ""}}
+    if not link.is_wheel and link.is_file:
+        from urllib.parse import urlsplit
+        from urllib.request import url2pathname
+
+        if Path(url2pathname(urlsplit(url).path)).is_dir():
+            return {"url": url, "dir_info": {}}
+    if link.is_wheel:
+        return {
+            "url": url,
+            "archive_info": {"hash": f"sha256={sha256}", "hashes": {"sha256": sha256}},
+        }
+    hashes = dict(link.hashes)
+    info: dict[str, object] = {"hashes": hashes}
+    if hashes:
+        name, digest = next(iter(hashes.items()))
+        info["hash"] = f"{name}={digest}"
+    return {"url": url, "archive_info": info}
+
+
+def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
+    """What the environment lacks now; pip tells this and still ends with status 0."""
+    if context.settings.target.target_dir or context.settings.resolve.no_deps:
+        return ()
+    from vinstall.distributions.consistency import Member, find_conflicts
+
+    members = {}
+    for distribution in context.installed:
+        try:
+            members[distribution.project] = Member(
+                distribution.name, distribution.version_text, distribution.metadata
+            )
+        except VinstallError:
+            continue
+    for change in resolved.plan.installs:
+        metadata = change.resolved.metadata
+        candidate = change.resolved.candidate
+        from vinstall.variants.markers import VariantMarkers
+
+        markers = VariantMarkers.NON_VARIANT
+        if candidate.variant is not None:
+            markers = VariantMarkers.for_variant(candidate.label, candidate.variant.supported)
+        members[candidate.project] = Member(metadata.name, metadata.version, metadata, markers)
+    changed = {change.resolved.project for change in resolved.plan.installs}
+    from vinstall.distributions.filename import normalize_name
+
+    return tuple(
+        str(conflict)
+        for conflict in find_conflicts(members, context.target.markers)
+        if normalize_name(conflict.name) in changed
+        or normalize_name(conflict.found_name) in changed
+    )
+
+
+def _summary(changes: Sequence[Change]) -> tuple[tuple[str, str], ...]:
+    pairs = {
+        (change.resolved.metadata.name, change.resolved.candidate.version_text)
+        for change in changes
+    }
+    return tuple(sorted(pairs, key=lambda pair: pair[0].lower()))
+
+
+def _variant_lines(changes: Sequence[Change]) -> tuple[str, ...]:
+    lines = [
+        f"{change.resolved.metadata.name} {change.resolved.candidate.version_text} "
+        f"{change.resolved.candidate.label}"
+        for change in changes
+        if change.resolved.candidate.label
+    ]
+    return tuple(sorted(lines, key=str.lower))
+
+
+def _link_of(change: Change) -> Link:
+    link = change.resolved.candidate.link
+    assert link is not None, "what is installed stays in place"
+    return link
+
+
+def _size_of(change: Change) -> int:
+    return _link_of(change).size or 0
+
+
+def _digest(path: Path) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

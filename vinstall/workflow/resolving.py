@@ -1,0 +1,284 @@
+"""Steps 3 to 8 of the main road: what is asked for → a plan. Nothing is changed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from vinstall.distributions.filename import normalize_name
+from vinstall.distributions.link import parse_link
+from vinstall.errors import RequirementError
+from vinstall.events import Noted, StageFinished, StageStarted, Warned
+from vinstall.plan import check_required_variants, check_variant_losses, make_plan
+from vinstall.resolution.selection import Rules
+from vinstall.variants.properties import NULL_LABEL
+from vinstall.workflow.gather import Gathered, gather_requirements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from vinstall.distributions.installed import InstalledDistribution
+    from vinstall.distributions.link import Link
+    from vinstall.distributions.requirement import Requirement
+    from vinstall.distributions.target import Target
+    from vinstall.plan import Plan
+    from vinstall.resolution.resolve import Resolution
+    from vinstall.settings import ResolveSettings, VariantSettings
+    from vinstall.workflow.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What resolving gave.
+
+    Attributes:
+        plan: The changes.
+        requirements: What was asked for, with names, markers applied.
+        constraints: Project → limits.
+        hash_mode: Whether every file must have a listed hash.
+    """
+
+    plan: Plan
+    resolution: Resolution
+    requirements: tuple[Requirement, ...]
+    constraints: dict[str, tuple[Requirement, ...]]
+    hash_mode: bool
+
+
+def gather(context: Context) -> Gathered:
+    """What was asked for; the context takes over the options of requirements files."""
+    gathered = gather_requirements(context.settings, context.environment, context.fetch_text)
+    if gathered.settings is not context.settings:
+        if "client" in vars(context):
+            context.client.close()
+            del context.client
+        context.settings = gathered.settings
+    return gathered
+
+
+def resolve_requests(context: Context, gathered: Gathered) -> Resolved:
+    """Resolve what was asked for and plan the changes.
+
+    Raises:
+        VinstallError: It can not be done; nothing was changed.
+    """
+    from vinstall.resolution.adapter import Problem
+    from vinstall.resolution.resolve import resolve
+
+    settings = context.settings
+    target = context.target
+    named = tuple(_name_all(context, gathered.requirements))
+    requirements = tuple(_apply_markers(context, named))
+    constraints = _group_constraints(context, gathered.constraints)
+    hash_mode = _check_hash_mode(settings.resolve, requirements, constraints)
+    asked = frozenset(requirement.project for requirement in requirements)
+    resolve_settings = settings.resolve
+
+    def installed(project: str) -> InstalledDistribution | None:
+        if resolve_settings.ignore_installed or resolve_settings.force_reinstall:
+            return None
+        if target.is_foreign or settings.target.target_dir:
+            return None
+        return context.installed.get(project)
+
+    def upgraded(project: str) -> bool:
+        if not resolve_settings.upgrade:
+            return False
+        return project in asked or resolve_settings.upgrade_strategy == "eager"
+
+    links: dict[str, Link] = {}
+
+    def link_for(requirement: Requirement) -> Link:
+        link = links.get(requirement.url)
+        if link is None:
+            link = links[requirement.url] = make_direct_link(requirement)
+        return link
+
+    problem = Problem(
+        rules=make_rules(target, resolve_settings, settings.variants),
+        constraints=constraints,
+        markers=target.markers,
+        installed=installed,
+        link_for=link_for,
+        upgraded=upgraded,
+        asked=asked,
+    )
+    context.observer.receive(StageStarted("resolve"))
+    try:
+        resolution = resolve(requirements, problem, context.source, context.query, context.observer)
+    finally:
+        context.observer.receive(StageFinished("resolve"))
+
+    def before(project: str) -> InstalledDistribution | None:
+        if target.is_foreign or settings.target.target_dir:
+            return None
+        return context.installed.get(project)
+
+    plan = make_plan(resolution, before, resolve_settings)
+    check_required_variants(plan, settings.variants)
+    explicit = resolve_settings.upgrade or resolve_settings.force_reinstall
+    check_variant_losses(plan, settings.variants, asked if explicit else frozenset())
+    _check_listed_hashes(hash_mode, plan, requirements, constraints)
+    warn_of_fallbacks(context, plan)
+    return Resolved(plan, resolution, requirements, constraints, hash_mode)
+
+
+def make_rules(target: Target, resolve: ResolveSettings, variants: VariantSettings) -> Rules:
+    """What the target can use and the user allows."""
+    implementation = target.markers.get("platform_python_implementation", target.implementation)
+    version = ".".join(target.version.split(".")[:2])
+    where = target.facts.get("platform") or "this system"
+    return Rules(
+        tag_ranks={tag: rank for rank, tag in reversed(list(enumerate(target.tags)))},
+        python_version=target.version,
+        resolve=resolve,
+        variants=variants,
+        target_text=f"{implementation} {version} on {where}",
+    )
+
+
+def make_direct_link(requirement: Requirement) -> Link:
+    """The link of a requirement that is a URL or a path."""
+    link = parse_link(requirement.url)
+    if requirement.hashes and not link.hashes:
+        one = {
+            name: next(iter(digests))
+            for name, digests in requirement.hashes.items()
+            if len(digests) == 1
+        }
+        return replace(link, hashes=one)
+    return link
+
+
+def _name_all(context: Context, requirements: Iterable[Requirement]) -> Iterable[Requirement]:
+    """Give a name to every path and URL, by looking into the file."""
+    for requirement in requirements:
+        if not requirement.url:
+            yield requirement
+            continue
+        link = make_direct_link(requirement)
+        metadata = context.source.read_core_metadata(link)
+        if requirement.name and normalize_name(requirement.name) != normalize_name(metadata.name):
+            raise RequirementError(
+                f"{link.filename} is {metadata.name}, not {requirement.name}",
+                "the name in the requirement and the name in the file differ",
+                f"Write {metadata.name} in the requirement.",
+            )
+        yield requirement.with_name(metadata.name)
+
+
+def _apply_markers(context: Context, requirements: Iterable[Requirement]) -> Iterable[Requirement]:
+    for requirement in requirements:
+        if requirement.applies(context.target.markers):
+            yield requirement
+        else:
+            context.observer.receive(
+                Noted(
+                    f"Ignoring {requirement.name}: markers '{requirement.marker}' don't match "
+                    "your environment",
+                    verbosity=0,
+                )
+            )
+
+
+def _group_constraints(
+    context: Context, constraints: Iterable[Requirement]
+) -> dict[str, tuple[Requirement, ...]]:
+    grouped: dict[str, tuple[Requirement, ...]] = {}
+    for limit in constraints:
+        if limit.applies(context.target.markers):
+            grouped[limit.project] = (*grouped.get(limit.project, ()), limit)
+    return grouped
+
+
+def _check_hash_mode(
+    resolve: ResolveSettings,
+    requirements: tuple[Requirement, ...],
+    constraints: dict[str, tuple[Requirement, ...]],
+) -> bool:
+    """Whether hashes are required, as pip decides; refuse what can not have one."""
+    limits = [limit for group in constraints.values() for limit in group]
+    given = any(one.hashes for one in (*requirements, *limits))
+    required = resolve.require_hashes if resolve.require_hashes is not None else given
+    if not required:
+        return False
+    faults = []
+    for requirement in requirements:
+        own = (requirement, *constraints.get(requirement.project, ()))
+        where = f" ({requirement.origin})" if requirement.origin else ""
+        if requirement.editable or "+" in requirement.url.partition(":")[0]:
+            faults.append(
+                f"{requirement.text}{where}: an editable or version-controlled project has no hash"
+            )
+        elif not any(one.is_pinned for one in own):
+            faults.append(f"{requirement.text}{where}: it is not pinned with ==")
+        elif not any(one.hashes for one in own) and "#" not in requirement.url:
+            faults.append(f"{requirement.text}{where}: it has no --hash")
+    if faults:
+        raise RequirementError(
+            "Hashes are required (--require-hashes, or a requirement has a --hash)",
+            "; ".join(faults),
+            "Pin every requirement with == and give it a --hash; 'vinstall hash FILE' prints one.",
+        )
+    return True
+
+
+def _check_listed_hashes(
+    hash_mode: bool,
+    plan: Plan,
+    requirements: tuple[Requirement, ...],
+    constraints: dict[str, tuple[Requirement, ...]],
+) -> None:
+    """In hash mode every file must be listed, dependencies too."""
+    if not hash_mode:
+        return
+    listed = {one.project for one in requirements if one.hashes or "#" in one.url}
+    listed |= {one.project for group in constraints.values() for one in group if one.hashes}
+    missing = []
+    for change in plan.installs:
+        candidate = change.resolved.candidate
+        if candidate.project in listed or candidate.link is None:
+            continue
+        digest = candidate.link.hashes.get("sha256", "")
+        line = f"{candidate.name}=={candidate.version_text}"
+        if digest:
+            line += f" --hash=sha256:{digest}"
+        parents = ", ".join(change.resolved.parents)
+        missing.append(f"{line} (needed by {parents})" if parents else line)
+    if missing:
+        raise RequirementError(
+            "In hash mode, dependencies have to be listed with hashes, too",
+            "missing: " + "; ".join(missing),
+        )
+
+
+def warn_of_fallbacks(context: Context, plan: Plan) -> None:
+    """Say where hardware was seen but the fallback build is taken, and why."""
+    if "query" not in vars(context):
+        return
+    present = {report.namespace: report for report in context.query.reports() if report.present}
+    for change in plan.installs:
+        candidate = change.resolved.candidate
+        selection = plan.selections.get(candidate.project)
+        if candidate.label not in ("", NULL_LABEL) or selection is None:
+            continue
+        if candidate.project in context.settings.variants.labels:
+            continue
+        reasons = []
+        for ranking in selection.rankings:
+            for refused in ranking.ranking.refused:
+                metadata = ranking.metadata
+                spaces = metadata.variants.get(refused.label, {}) if metadata else {}
+                if any(namespace in present for namespace in spaces):
+                    reasons.append(f"{refused.label}: {refused.reason}")
+        if reasons:
+            kind = "null variant" if candidate.label else "non-variant wheel"
+            context.observer.receive(
+                Warned(
+                    "accelerator-unused",
+                    f"This machine has hardware that builds of {candidate.name} "
+                    f"{candidate.version_text} are made for, but the {kind} is taken. "
+                    + "; ".join(reasons[:4]),
+                    "'vinstall explain' shows every build; --require-variant makes this an error.",
+                )
+            )
