@@ -1,0 +1,1 @@
+"""Tests of vinstall, and what they share in ``tests.support``."""

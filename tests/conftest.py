@@ -1,0 +1,93 @@
+"""Fixtures for all tests: an isolated home, an index, environments."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.certificates import CertificateAuthority, make_authority, openssl_is_there
+from tests.support.environments import Environment, home_variables
+from tests.support.environments import make_environment as _make_environment
+from tests.support.index import SimpleIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_REMOVED_PREFIXES = ("PIP_", "VINSTALL_", "UV_", "CUDA_", "NVIDIA_", "NV_", "AMD_", "HIP_", "ROCR_")
+_REMOVED = {
+    "ALL_PROXY",
+    "CURL_CA_BUNDLE",
+    "FORCE_COLOR",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_COLOR",
+    "NO_PROXY",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "VIRTUAL_ENV",
+}
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Give each test a home, configuration and cache of its own, and no one's settings."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.upper() in _REMOVED or name.upper().startswith(_REMOVED_PREFIXES):
+            monkeypatch.delenv(name)
+    for name, value in home_variables(home).items():
+        monkeypatch.setenv(name, value)
+    return home
+
+
+@pytest.fixture
+def index() -> Iterator[SimpleIndex]:
+    """A running, empty index."""
+    with SimpleIndex() as running:
+        yield running
+
+
+@pytest.fixture
+def make_index() -> Iterator[Callable[..., SimpleIndex]]:
+    """A factory of running indexes; arguments as for ``SimpleIndex``."""
+    with contextlib.ExitStack() as stack:
+
+        def make(**options: object) -> SimpleIndex:
+            return stack.enter_context(SimpleIndex(**options))  # type: ignore[arg-type]
+
+        yield make
+
+
+@pytest.fixture
+def environment(tmp_path: Path, isolated_home: Path) -> Environment:
+    """A fresh virtual environment of the tests' own interpreter."""
+    return _make_environment(tmp_path / "environment", isolated_home)
+
+
+@pytest.fixture
+def make_environment(tmp_path: Path, isolated_home: Path) -> Callable[..., Environment]:
+    """A factory of virtual environments: ``make_environment("other", python=path)``."""
+
+    def make(
+        name: str = "environment", python: Path | None = None, **variables: str
+    ) -> Environment:
+        return _make_environment(tmp_path / name, isolated_home, python=python, **variables)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> CertificateAuthority:
+    """An authority that can sign servers on loopback; skips where there is no openssl."""
+    if not openssl_is_there():
+        pytest.skip("the openssl command is not there")
+    return make_authority(tmp_path_factory.mktemp("authority"))
