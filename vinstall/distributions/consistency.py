@@ -86,7 +86,7 @@ def find_conflicts(
             text = f"{requirement.name}{requirement.specifier}"
             if other is None:
                 conflicts.append(Conflict(member.name, member.version, text, "", requirement.name))
-            elif not requirement.url and not requirement.allows(other.version, prereleases=True):
+            elif not requirement.url and not requirement.allows(other.version):
                 conflicts.append(
                     Conflict(member.name, member.version, text, other.version, other.name)
                 )

@@ -111,17 +111,11 @@ class Requirement:
         ]
         return bool(pins)
 
-    def allows(self, version: str, *, prereleases: bool | None = None) -> bool:
-        """Whether a version satisfies the specifier.
-
-        Args:
-            version: The version text.
-            prereleases: ``True`` accepts pre-releases, ``False`` never does, ``None`` does
-                where the specifier names one.
-        """
+    def allows(self, version: str) -> bool:
+        """Whether a version satisfies the specifier; pre-releases count as any other."""
         if not self.specifier:
             return True
-        return parse_specifier(self.specifier).contains(version, prereleases=prereleases)
+        return parse_specifier(self.specifier).contains(version, prereleases=True)
 
     def applies(self, environment: Mapping[str, Any], extras: frozenset[str] = frozenset()) -> bool:
         """Whether the marker holds in an environment, for any of the extras (or none).

@@ -389,7 +389,7 @@ class Adapter(_Base):
             if candidate.installed is not None:
                 return _is_same_source(candidate.installed, requirement)
             return candidate.direct and candidate.link == self._problem.link_for(requirement)
-        return requirement.allows(candidate.version_text, prereleases=True)
+        return requirement.allows(candidate.version_text)
 
     def _iter_candidates(
         self, project: str, requirements: Sequence[Requirement]
@@ -415,7 +415,7 @@ class Adapter(_Base):
         wanted = {one.label for one in requirements if one.label}
         if wanted and distribution.label not in wanted:
             return None
-        fits = all(one.allows(distribution.version_text, prereleases=True) for one in requirements)
+        fits = all(one.allows(distribution.version_text) for one in requirements)
         if not fits:
             return None
         return Candidate(
@@ -558,7 +558,7 @@ class Adapter(_Base):
         link = next(iter(links.values()))
         candidate = self._direct_candidate(project, link, (*requirements, *limits))
         others = [one for one in (*requirements, *limits) if not one.url]
-        if all(one.allows(candidate.version_text, prereleases=True) for one in others):
+        if all(one.allows(candidate.version_text) for one in others):
             yield candidate
 
     def _direct_candidate(

@@ -66,7 +66,7 @@ def _explain_single(need: Need, parent: Node | None, adapter: Adapter) -> Resolu
     failure = adapter.failures.get(project)
     if failure is not None:
         why, fix = failure.why or failure.what, failure.fix
-    elif not any(requirement.allows(text, prereleases=True) for text in versions):
+    elif not any(requirement.allows(text) for text in versions):
         why = "no version of it satisfies the requirement"
     else:
         why = "no file of a version that would do fits"
@@ -140,7 +140,7 @@ def _iter_release_reasons(requirement: Requirement, adapter: Adapter) -> Iterato
     """Why the newest releases that the requirement admits have no usable file."""
     shown = 0
     for release in adapter.releases(requirement.project):
-        if not requirement.allows(release.version_text, prereleases=True):
+        if not requirement.allows(release.version_text):
             continue
         if release.is_yanked:
             reason = next((link.yanked for link in release.files if link.yanked), "")

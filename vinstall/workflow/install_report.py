@@ -115,7 +115,7 @@ def metadata_to_json(metadata: CoreMetadata) -> dict[str, object]:
 
     message = email.parser.Parser().parsestr(metadata.text)
     result: dict[str, object] = {}
-    for key in dict.fromkeys(name.lower() for name in message.keys()):
+    for key in dict.fromkeys(name.lower() for name in message):
         values = [str(value) for value in message.get_all(key, [])]
         name = key.replace("-", "_")
         if key == "keywords":
