@@ -202,7 +202,7 @@ class Environment:
     ) -> Result:
         """Run the environment's own interpreter: ``run_python("-c", "import sample")``."""
         whole = {**isolated_variables(self.home), **(variables or {})}
-        return run_command([self.python, *arguments], variables=whole, cwd=self.home)
+        return run_command([str(self.python), *map(str, arguments)], variables=whole, cwd=self.home)
 
     def snapshot(self, ignore: Sequence[str] = ()) -> dict[str, str]:
         """Give all files of the environment with their digests; see ``snapshot``."""
