@@ -202,7 +202,7 @@ class Environment:
     ) -> Result:
         """Run the environment's own interpreter: ``run_python("-c", "import sample")``."""
         whole = {**isolated_variables(self.home), **(variables or {})}
-        return run_command([str(self.python), *map(str, arguments)], variables=whole, cwd=self.home)
+        return run_command([self.python, *arguments], variables=whole, cwd=self.home)
 
     def snapshot(self, ignore: Sequence[str] = ()) -> dict[str, str]:
         """Give all files of the environment with their digests; see ``snapshot``."""
@@ -248,7 +248,7 @@ def make_environment(
     if python is None:
         venv.create(path, with_pip=False, symlinks=os.name != "nt")
     else:
-        command = [python, "-m", "venv", "--without-pip", path]
+        command = [str(python), "-m", "venv", "--without-pip", str(path)]
         run_command(command, variables=isolated_variables(home)).check()
     scripts = path / ("Scripts" if os.name == "nt" else "bin")
     executable = scripts / ("python.exe" if os.name == "nt" else "python")
