@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from resolvelib.providers import AbstractProvider
 
 from vinstall.distributions.filename import normalize_name
+from vinstall.distributions.installed_markers import markers_of
 from vinstall.distributions.requirement import (
     Requirement,
     parse_requirement,
@@ -345,7 +346,7 @@ class Adapter(_Base):
         if candidate.variant is not None:
             markers = VariantMarkers.for_variant(candidate.label, candidate.variant.supported)
         elif candidate.installed is not None and candidate.label:
-            markers = _markers_of_installed(candidate)
+            markers = markers_of(candidate.installed)
         for line in metadata.requires_dist:
             requirement = self._read_dependency(line, markers, candidate)
             if requirement is None:
@@ -643,18 +644,3 @@ def _is_same_source(distribution: InstalledDistribution, requirement: Requiremen
     """Whether what is installed came from the very URL that is asked for (PEP 610)."""
     direct = distribution.direct_url or {}
     return bool(direct) and direct.get("url") == requirement.url.partition("#")[0]
-
-
-def _markers_of_installed(candidate: Candidate) -> VariantMarkers:
-    """Variant markers of an installed variant, from the reason that was written down."""
-    from vinstall.variants.properties import VariantProperty
-
-    assert candidate.installed is not None
-    reason = candidate.installed.reason or {}
-    texts = reason.get("supported", ())
-    properties = []
-    for text in texts if isinstance(texts, (list, tuple)) else ():
-        parts = [part.strip() for part in str(text).split("::")]
-        if len(parts) == 3:
-            properties.append(VariantProperty(*parts))
-    return VariantMarkers.for_variant(candidate.label, properties)

@@ -353,12 +353,16 @@ def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
     if context.settings.target.target_dir or context.settings.resolve.no_deps:
         return ()
     from vinstall.distributions.consistency import Member, find_conflicts
+    from vinstall.distributions.installed_markers import markers_of
 
     members = {}
     for distribution in context.installed:
         try:
             members[distribution.project] = Member(
-                distribution.name, distribution.version_text, distribution.metadata
+                distribution.name,
+                distribution.version_text,
+                distribution.metadata,
+                markers_of(distribution),
             )
         except VinstallError:
             continue
