@@ -1,0 +1,415 @@
+"""Unpacked wheels, found by the digest of the wheel.
+
+One entry is one folder, ``store-v1/<first two digits>/<sha256>/``, with the unpacked files
+in ``files/`` and what an installer needs to know of them in ``manifest.json``. Files are
+later linked or copied from here into environments. An entry comes into being by one rename,
+so that a reader never sees half of one, and any number of processes may work at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from vinstall.distributions.core_metadata import parse_core_metadata
+from vinstall.errors import InstallError, WheelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vinstall.distributions.core_metadata import CoreMetadata
+    from vinstall.wheel.archive import ArchiveFile, WheelArchive
+
+LAYOUT = "store-v1"
+MANIFEST_VERSION = 1
+ABANDONED_SECONDS = 24 * 3600
+"""Unfinished work of others is removed after this long."""
+PARALLEL_BYTES = 16 * 2**20
+"""Wheels that unpack to more than this are unpacked by several threads."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class StoredFile(NamedTuple):
+    """One file of an unpacked wheel.
+
+    Attributes:
+        path: As in the wheel, with ``/`` between the parts.
+        digest: ``algorithm=value`` as RECORD writes it; empty for RECORD itself.
+        size: Bytes.
+        executable: Whether the wheel sets an executable bit.
+        modified: Nanoseconds of its modification time; another value means that somebody
+            changed the file after it was unpacked.
+    """
+
+    path: str
+    digest: str
+    size: int
+    executable: bool
+    modified: int = 0
+
+
+@dataclass(frozen=True)
+class StoredWheel:
+    """An unpacked wheel.
+
+    Attributes:
+        folder: The entry; the files lie below its ``files`` folder.
+        filename: File name of the wheel.
+        sha256: Digest of the wheel, in hexadecimal.
+        dist_info: Name of the dist-info folder.
+        root_is_purelib: ``Root-Is-Purelib`` of the ``WHEEL`` file.
+        files: Every file, in the order of the archive.
+        entry_points: Text of ``entry_points.txt``; empty where there is none.
+        variant_json: Content of ``variant.json``, or ``None``.
+        file_mode: Permission bits that the plain files were written with.
+        warnings: What is odd about the wheel, as sentences.
+    """
+
+    folder: Path
+    filename: str
+    sha256: str
+    dist_info: str
+    root_is_purelib: bool
+    files: tuple[StoredFile, ...]
+    entry_points: str = ""
+    variant_json: bytes | None = None
+    file_mode: int = 0o644
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds the files."""
+        return self.folder / "files"
+
+    @cached_property
+    def metadata(self) -> CoreMetadata:
+        """The core metadata, read at first use."""
+        return parse_core_metadata(self.read(f"{self.dist_info}/METADATA"), self.filename)
+
+    def read(self, path: str) -> bytes:
+        """The content of one file, by its path in the wheel."""
+        return (self.root / path).read_bytes()
+
+    def changed_files(self) -> tuple[str, ...]:
+        """Paths of the files that are not as they were unpacked.
+
+        Size, time and permissions are compared; only where the time differs is the file
+        read and its digest compared.
+        """
+        root = f"{self.root}{os.sep}"
+        changed = []
+        is_posix = os.name == "posix"
+        executable_mode = self.file_mode | (self.file_mode & 0o444) >> 2
+        for path, digest, size, executable, modified in self.files:
+            try:
+                found = os.lstat(root + path)
+            except OSError:
+                changed.append(path)
+                continue
+            mode = executable_mode if executable else self.file_mode
+            if (
+                found.st_size != size
+                or (is_posix and found.st_mode & 0o7777 != mode)
+                or found.st_mode & 0o170000 != 0o100000
+                or (found.st_mtime_ns != modified and not _is_intact(root + path, digest))
+            ):
+                changed.append(path)
+        return tuple(changed)
+
+
+class WheelStore:
+    """Unpacked wheels below one folder, shared by all processes of a user.
+
+    Args:
+        root: The folder; made at the first ``add``.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def folder_of(self, sha256: str) -> Path:
+        """Where the entry of a wheel is, or would be."""
+        if not _SHA256.fullmatch(sha256):
+            raise ValueError(f"{sha256!r} is not a sha256 digest in lower case")
+        return self.root / LAYOUT / sha256[:2] / sha256
+
+    def find(self, sha256: str, *, check: bool = True) -> StoredWheel | None:
+        """The entry of a wheel.
+
+        Args:
+            sha256: Digest of the wheel, in hexadecimal, lower case.
+            check: Also compare every file with the manifest.
+
+        Returns:
+            The entry, or ``None`` where there is none or it is not whole any more.
+        """
+        found = _load(self.folder_of(sha256), sha256)
+        if found is not None and check and found.changed_files():
+            return None
+        return found
+
+    def add(self, wheel: Path, filename: str, sha256: str) -> StoredWheel:
+        """Unpack a wheel, or give the entry that is already there.
+
+        The digest of every file is compared with RECORD before the entry exists. That
+        ``sha256`` is the digest of ``wheel`` is the caller's word.
+
+        Args:
+            wheel: The file.
+            filename: The name that its index gives it.
+            sha256: Its digest, in hexadecimal, lower case.
+
+        Raises:
+            WheelFormatError: The wheel breaks a rule of its format, or is damaged.
+            InstallError: The store can not be written.
+        """
+        found = self.find(sha256)
+        if found is not None:
+            return found
+        folder = self.folder_of(sha256)
+        try:
+            return self._unpack(wheel, filename, sha256, folder)
+        except OSError as error:
+            raise InstallError(
+                f"{filename} can not be unpacked",
+                f"{error.strerror or error}: {error.filename or folder}",
+                "Make room, or choose another cache folder with --cache-dir.",
+            ) from error
+
+    def remove(self, sha256: str) -> bool:
+        """Remove the entry of a wheel; whether there was one."""
+        folder = self.folder_of(sha256)
+        if not folder.exists():
+            return False
+        _discard(folder)
+        return True
+
+    def _unpack(self, wheel: Path, filename: str, sha256: str, folder: Path) -> StoredWheel:
+        import tempfile
+
+        from vinstall.wheel.archive import WheelArchive
+
+        with WheelArchive.open(wheel, filename) as archive:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(folder.parent)
+            work = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
+            try:
+                file_mode = 0o666 & ~current_umask()
+                files = _unpack_files(archive, work / "files", file_mode)
+                _write_manifest(work, archive, sha256, files, file_mode)
+                work.chmod(0o777 & ~current_umask())
+                self._publish(work, folder, sha256)
+            except BaseException:
+                _remove_tree(work)
+                raise
+        stored = _load(folder, sha256)
+        if stored is None:
+            raise InstallError(
+                f"{filename} can not be unpacked", f"{folder} was removed while it was made"
+            )
+        return stored
+
+    def _publish(self, work: Path, folder: Path, sha256: str) -> None:
+        for _ in range(3):
+            try:
+                work.rename(folder)
+            except OSError:
+                if not folder.exists():
+                    raise
+            else:
+                return
+            if self.find(sha256) is not None:  # another process was faster
+                _remove_tree(work)
+                return
+            _discard(folder)
+        raise InstallError(f"{folder} can not be replaced", "it is broken and in use")
+
+
+def current_umask() -> int:
+    """The file mode mask of this process."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _unpack_files(archive: WheelArchive, root: Path, file_mode: int) -> list[StoredFile]:
+    root.mkdir()
+    made = {""}
+    for file in archive.entries:
+        parent = file.path.rpartition("/")[0]
+        if parent not in made:
+            (root / parent).mkdir(parents=True, exist_ok=True)
+            while parent and parent not in made:
+                made.add(parent)
+                parent = parent.rpartition("/")[0]
+    prefix = f"{root}{os.sep}"
+    executable_mode = file_mode | (file_mode & 0o444) >> 2
+
+    def unpack(files: Sequence[ArchiveFile]) -> list[StoredFile]:
+        stored = []
+        for file in files:
+            mode = executable_mode if file.executable else file_mode
+            modified = _write_entry(archive, file, prefix + file.path, mode)
+            stored.append(
+                StoredFile(file.path, file.digest, file.size, file.executable, modified)
+            )
+        return stored
+
+    workers = min(os.cpu_count() or 1, 8)
+    if workers < 2 or sum(file.size for file in archive.entries) < PARALLEL_BYTES:
+        return unpack(archive.entries)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="unpack") as pool:
+        parts = [pool.submit(unpack, part) for part in _shares(archive.entries)]
+        try:
+            return [file for part in parts for file in part.result()]
+        except BaseException:
+            for part in parts:
+                part.cancel()
+            raise
+
+
+def _shares(files: Sequence[ArchiveFile]) -> list[Sequence[ArchiveFile]]:
+    """Neighbours together, until they are worth a thread's while."""
+    shares = []
+    start = weight = 0
+    for number, file in enumerate(files):
+        weight += file.size + 20_000
+        if weight > 4 * 2**20:
+            shares.append(files[start : number + 1])
+            start, weight = number + 1, 0
+    shares.append(files[start:])
+    return shares
+
+
+def _write_entry(archive: WheelArchive, file: ArchiveFile, target: str, mode: int) -> int:
+    try:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+    except FileExistsError:
+        raise WheelFormatError(
+            f"{archive.filename.filename} is not a valid wheel",
+            f"the entry {file.path!r} is refused: another one is the same file here",
+        ) from None
+    try:
+        for chunk in archive.iter_chunks(file):
+            written = os.write(descriptor, chunk)
+            while written < len(chunk):
+                written += os.write(descriptor, memoryview(chunk)[written:])
+        return os.fstat(descriptor).st_mtime_ns
+    finally:
+        os.close(descriptor)
+
+
+def _write_manifest(
+    folder: Path,
+    archive: WheelArchive,
+    sha256: str,
+    files: list[StoredFile],
+    file_mode: int,
+) -> None:
+    entry_points = ""
+    with contextlib.suppress(KeyError):
+        entry_points = archive.read(f"{archive.dist_info}/entry_points.txt").decode(
+            "utf-8", "replace"
+        )
+    variant = archive.variant_json
+    document = {
+        "version": MANIFEST_VERSION,
+        "sha256": sha256,
+        "filename": archive.filename.filename,
+        "dist_info": archive.dist_info,
+        "root_is_purelib": archive.root_is_purelib,
+        "file_mode": file_mode,
+        "entry_points": entry_points,
+        "variant_json": None if variant is None else variant.decode("latin-1"),
+        "warnings": archive.warnings,
+        # columns instead of rows: they load three times as fast
+        "paths": [file.path for file in files],
+        "digests": [file.digest for file in files],
+        "sizes": [file.size for file in files],
+        "executable": [number for number, file in enumerate(files) if file.executable],
+        "modified": [file.modified for file in files],
+    }
+    (folder / "manifest.json").write_text(json.dumps(document), encoding="ascii")
+
+
+def _load(folder: Path, sha256: str) -> StoredWheel | None:
+    try:
+        document = json.loads((folder / "manifest.json").read_bytes())
+        if document["version"] != MANIFEST_VERSION or document["sha256"] != sha256:
+            return None
+        paths = document["paths"]
+        executable = [False] * len(paths)
+        for number in document["executable"]:
+            executable[number] = True
+        columns = (paths, document["digests"], document["sizes"], executable, document["modified"])
+        if len({len(column) for column in columns}) != 1:
+            return None
+        variant = document["variant_json"]
+        return StoredWheel(
+            folder=folder,
+            filename=document["filename"],
+            sha256=sha256,
+            dist_info=document["dist_info"],
+            root_is_purelib=document["root_is_purelib"],
+            files=tuple(map(StoredFile._make, zip(*columns))),
+            entry_points=document["entry_points"],
+            variant_json=None if variant is None else variant.encode("latin-1"),
+            file_mode=document["file_mode"],
+            warnings=tuple(document["warnings"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return None
+
+
+def _is_intact(path: str, digest: str) -> bool:
+    import base64
+    import hashlib
+
+    algorithm, _, value = digest.partition("=")
+    if not value:
+        return False
+    hasher = hashlib.new(algorithm)
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            while chunk := file.read(2**20):
+                hasher.update(chunk)
+    except OSError:
+        return False
+    return base64.urlsafe_b64encode(hasher.digest()).rstrip(b"=").decode("ascii") == value
+
+
+def _discard(folder: Path) -> None:
+    """Take an entry away at once, then remove it."""
+    import secrets
+
+    aside = folder.parent / f".partial-{secrets.token_hex(8)}"
+    try:
+        folder.rename(aside)
+    except FileNotFoundError:
+        return
+    _remove_tree(aside)
+
+
+def _remove_tree(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    import time
+
+    limit = time.time() - ABANDONED_SECONDS
+    with contextlib.suppress(OSError), os.scandir(parent) as found:
+        for entry in found:
+            if entry.name.startswith(".partial-") and entry.stat().st_mtime < limit:
+                _remove_tree(Path(entry.path))
