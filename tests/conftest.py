@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,6 @@ from tests.support.index import SimpleIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 _REMOVED_PREFIXES = ("PIP_", "VINSTALL_", "UV_", "CUDA_", "NVIDIA_", "NV_", "AMD_", "HIP_", "ROCR_")
 _REMOVED = {
@@ -33,6 +33,31 @@ _REMOVED = {
     "SSL_CERT_FILE",
     "VIRTUAL_ENV",
 }
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--network``: tests go to the public index only when they are told to."""
+    parser.addoption("--network", action="store_true", help="run tests that use the public index")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what this machine, or the person, does not allow."""
+    network, gpu = config.getoption("--network"), _has_nvidia_gpu()
+    left_out = [
+        item
+        for item in items
+        if (not network and item.get_closest_marker("network"))
+        or (not gpu and item.get_closest_marker("gpu"))
+    ]
+    if left_out:
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _has_nvidia_gpu() -> bool:
+    return any(
+        Path(device).exists() for device in ("/dev/nvidia0", "/usr/lib/wsl/lib/libcuda.so.1")
+    )
 
 
 @pytest.fixture(autouse=True)
