@@ -67,7 +67,8 @@ class Given:
     source: str = COMMAND_LINE
 
     def __str__(self) -> str:
-        if self.option.kind in WITHOUT_VALUE or self.value is True:
+        bare = self.value is True or (self.option.kind == "projects" and self.value == ":all:")
+        if bare or self.option.kind in WITHOUT_VALUE:
             return self.option.name
         joint = "=" if self.option.kind == "projects" else " "
         return f"{self.option.name}{joint}{self.value}"

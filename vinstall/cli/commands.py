@@ -1,0 +1,481 @@
+"""Command name → function of settings, arguments and console → exit code.
+
+Only commands that work are registered. Each imports its road when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from vinstall.cli.parser import OptionConflictError
+from vinstall.errors import VinstallError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from vinstall.cli.precedence import Arguments
+    from vinstall.console.output import Console
+    from vinstall.console.progress import ConsoleObserver
+    from vinstall.distributions.installed import InstalledDistribution
+    from vinstall.settings import Settings
+    from vinstall.workflow.context import Context
+    from vinstall.workflow.install import InstallResult
+    from vinstall.workflow.reports import Which
+
+Command = Callable[["Settings", "Arguments", "Console"], int]
+
+
+def find_command(name: str) -> Command:
+    """The function of a command.
+
+    Raises:
+        VinstallError: vinstall does not offer the command.
+    """
+    command = COMMANDS.get(name)
+    if command is None:
+        raise VinstallError(
+            f"The command {name!r} is not available in this version of vinstall",
+            fix=f"To install a project of that name, write 'vinstall install {name}'.",
+        )
+    return command
+
+
+@contextmanager
+def _observing(console: Console) -> Iterator[ConsoleObserver]:
+    from vinstall.console.progress import ConsoleObserver
+
+    with ConsoleObserver(console) as observer:
+        yield observer
+
+
+@contextmanager
+def _context(settings: Settings, console: Console) -> Iterator[Context]:
+    from vinstall.workflow.context import Context
+
+    with _observing(console) as observer:
+        context = Context(settings, observer)
+        try:
+            yield context
+        finally:
+            context.close()
+
+
+def _check_asked(settings: Settings, command: str) -> None:
+    request = settings.request
+    asked = (
+        request.requirements,
+        request.editables,
+        request.files,
+        request.groups,
+        request.scripts,
+    )
+    if not any(asked):
+        raise OptionConflictError(
+            f'You must give at least one requirement to {command} (see "vinstall help {command}")'
+        )
+
+
+def _write_text(path: str, text: str) -> None:
+    from pathlib import Path
+
+    try:
+        Path(path).write_text(text, "utf-8")
+    except OSError as error:
+        raise VinstallError(f"{path} can not be written", error.strerror or str(error)) from error
+
+
+def install(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall install``."""
+    _check_asked(settings, "install")
+    from vinstall.workflow.install import run_install
+
+    with _observing(console) as observer:
+        result = run_install(settings, observer)
+    _write_report(settings, result, console)
+    _tell_install(result, console, warn=arguments.flag("warn_conflicts", True))
+    return 0
+
+
+def _write_report(settings: Settings, result: InstallResult, console: Console) -> None:
+    from vinstall.console.tables import format_json
+
+    path = settings.output.report
+    if not path or result.report is None:
+        return
+    text = format_json(result.report, pretty=True)
+    if path == "-":
+        console.result(text)
+    else:
+        _write_text(path, text)
+
+
+def _tell_install(result: InstallResult, console: Console, *, warn: bool) -> None:
+    for hint in result.hints:
+        console.hint(hint)
+    if result.conflicts and warn:
+        listed = "\n".join(result.conflicts)
+        console.error(
+            "The dependency resolver does not currently take into account all the packages that "
+            f"are installed; these dependency conflicts are there now:\n{listed}"
+        )
+    if not result.installed:
+        return
+    if result.variants:
+        console.info(f"Variants: {', '.join(result.variants)}")
+    listed = " ".join(f"{name}-{version}" for name, version in result.installed)
+    console.info(f"{'Would install' if result.dry_run else 'Successfully installed'} {listed}")
+
+
+def explain(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall explain``."""
+    from vinstall.console.explanation import iter_explanation
+    from vinstall.console.tables import format_json
+    from vinstall.workflow.explain import explanation_to_json, run_explain
+
+    for option in ("html", "svg"):
+        if arguments.text(option):
+            raise VinstallError(f"--{option} is not available in this version of vinstall")
+    _check_asked(settings, "explain")
+    with _observing(console) as observer:
+        explanation = run_explain(settings, observer)
+    if arguments.flag("json"):
+        console.result(format_json(explanation_to_json(explanation), pretty=True))
+        return 0
+    for line in iter_explanation(explanation, everything=console.verbosity > 0):
+        console.result(line)
+    return 0
+
+
+def download(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall download``."""
+    _check_asked(settings, "download")
+    from vinstall.workflow.download import run_download
+
+    with _observing(console) as observer:
+        result = run_download(settings, arguments.text("destination", "."), observer)
+    for path in result.saved:
+        console.info(f"Saved {_display_path(path)}")
+    if result.names:
+        console.info(f"Successfully downloaded {' '.join(result.names)}")
+    return 0
+
+
+def _display_path(path: str) -> str:
+    from pathlib import Path
+
+    try:
+        return f"./{Path(path).resolve().relative_to(Path.cwd())}"
+    except ValueError:
+        return path
+
+
+def uninstall(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall uninstall``."""
+    import sys
+
+    from vinstall.workflow.uninstall import run_uninstall
+
+    if not settings.request.requirements and not settings.request.files:
+        raise OptionConflictError(
+            'You must give at least one requirement to uninstall (see "vinstall help uninstall")'
+        )
+    confirm = None
+    if not arguments.flag("yes"):
+        if settings.index.no_input or sys.stdin is None or not sys.stdin.isatty():
+            raise VinstallError(
+                "Nobody is there to confirm the removal",
+                fix="Add -y to remove without a question.",
+            )
+
+        def confirm(found: InstalledDistribution, files: Sequence[str]) -> bool:
+            console.info("  Would remove:")
+            for path in files:
+                console.info(f"    {path}")
+            try:
+                answer = console.ask("Proceed (Y/n)? ")
+            except EOFError:
+                return False
+            return answer.lower() in ("", "y", "yes")
+
+    with _observing(console) as observer:
+        run_uninstall(settings, observer, confirm)
+    return 0
+
+
+def _which(arguments: Arguments) -> Which:
+    from vinstall.workflow.reports import Which
+
+    editable: bool | None = None
+    if arguments.flag("editable"):
+        editable = True
+    elif arguments.flag("exclude_editable") or not arguments.flag("include_editable", True):
+        editable = False
+    return Which(
+        local=arguments.flag("local"),
+        user_only=arguments.flag("user_only"),
+        paths=arguments.items("paths"),
+        excludes=arguments.items("excludes"),
+        editable=editable,
+        not_required=arguments.flag("not_required"),
+    )
+
+
+def list_packages(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall list``."""
+    from vinstall.console.tables import format_columns, format_json
+    from vinstall.workflow.reports import find_installed
+
+    if arguments.flag("outdated") or arguments.flag("uptodate"):
+        raise VinstallError("list --outdated is not available in this version of vinstall")
+    with _context(settings, console) as context:
+        found = find_installed(context, _which(arguments))
+    shape = arguments.text("format", "columns")
+    verbose = console.verbosity > 0
+    if shape == "json":
+        console.result(format_json([_listed(one, verbose=verbose) for one in found]))
+        return 0
+    if shape == "freeze":
+        for one in found:
+            place = f" ({one.location})" if verbose else ""
+            console.result(f"{one.name}=={one.version_text}{place}")
+        return 0
+    columns: list[tuple[str, list[str]]] = [
+        ("Package", [one.name for one in found]),
+        ("Version", [one.version_text for one in found]),
+    ]
+    if any(one.label for one in found):
+        columns.append(("Variant", [one.label for one in found]))
+    if any(one.editable_location for one in found):
+        columns.append(("Editable project location", [one.editable_location for one in found]))
+    if verbose:
+        columns.append(("Location", [one.location for one in found]))
+        columns.append(("Installer", [one.installer for one in found]))
+    if found:
+        rows = zip(*(cells for _, cells in columns), strict=True)
+        for line in format_columns([title for title, _ in columns], rows):
+            console.result(line)
+    return 0
+
+
+def _listed(one: InstalledDistribution, *, verbose: bool) -> dict[str, str]:
+    item = {"name": one.name, "version": one.version_text}
+    if one.label:
+        item["variant"] = one.label
+    if verbose:
+        item["location"] = one.location
+        item["installer"] = one.installer
+    if one.editable_location:
+        item["editable_project_location"] = one.editable_location
+    return item
+
+
+def freeze(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall freeze``."""
+    from vinstall.workflow.reports import freeze_lines
+
+    with _context(settings, console) as context:
+        found = dict(
+            freeze_lines(context, _which(arguments), everything=arguments.flag("freeze_all"))
+        )
+    if settings.request.files:
+        for line in _in_order_of_files(settings.request.files, found, console):
+            console.result(line)
+        if found:
+            console.result("## The following requirements were added by vinstall freeze:")
+    for line in found.values():
+        console.result(line)
+    return 0
+
+
+def _in_order_of_files(
+    files: Sequence[str], found: dict[str, str], console: Console
+) -> Iterator[str]:
+    """The lines of requirements files with what is installed in their places; takes it out."""
+    import re
+    from pathlib import Path
+
+    from vinstall.distributions.filename import normalize_name
+
+    for path in files:
+        try:
+            lines = Path(path).read_text("utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise VinstallError(f"Could not open requirements file: {path}", str(error)) from error
+        for line in lines:
+            text = line.strip()
+            name = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", text)
+            if not text or name is None:
+                yield line.rstrip()
+                continue
+            project = normalize_name(name[0])
+            if project in found:
+                yield found.pop(project)
+            else:
+                console.warning(
+                    f"Requirement file [{path}] contains {text}, but package {name[0]!r} is not "
+                    "installed"
+                )
+
+
+def show(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall show``."""
+    from vinstall.workflow.reports import show_lines
+
+    if not arguments.words:
+        console.warning("Please provide a package name or names.")
+        return 1
+    with _context(settings, console) as context:
+        lines, missing = show_lines(
+            context,
+            arguments.words,
+            files=arguments.flag("files"),
+            verbose=console.verbosity > 0,
+        )
+    if missing:
+        console.warning(f"Package(s) not found: {', '.join(missing)}")
+    for line in lines:
+        console.result(line)
+    return 0 if lines else 1
+
+
+def check(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall check``."""
+    from vinstall.workflow.reports import check_environment
+
+    with _context(settings, console) as context:
+        conflicts, foreign = check_environment(context)
+    for line in (*map(str, conflicts), *foreign):
+        console.result(line)
+    if conflicts or foreign:
+        return 1
+    console.info("No broken requirements found.")
+    return 0
+
+
+def inspect(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall inspect``."""
+    from vinstall.console.tables import format_json
+    from vinstall.workflow.reports import inspect_environment
+
+    with _context(settings, console) as context:
+        data = inspect_environment(context, _which(arguments))
+    console.result(format_json(data, pretty=True))
+    return 0
+
+
+def hash_files(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall hash``."""
+    import hashlib
+
+    if not arguments.words:
+        raise OptionConflictError('You must give at least one file (see "vinstall help hash")')
+    algorithm = arguments.text("algorithm", "sha256")
+    for path in arguments.words:
+        digest = hashlib.new(algorithm)
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123
+                while block := file.read(1 << 20):
+                    digest.update(block)
+        except OSError as error:
+            raise VinstallError(f"{path} can not be read", error.strerror or str(error)) from error
+        console.result(f"{path}:\n--hash={algorithm}:{digest.hexdigest()}")
+    return 0
+
+
+def profile(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall profile save``, ``show`` and ``check``."""
+    words = arguments.words
+    path = words[0] if words else settings.variants.profile
+    if len(words) > 1 or (not path and arguments.action != "show"):
+        raise OptionConflictError(f"profile {arguments.action} takes one file.")
+    with _observing(console) as observer:
+        if arguments.action == "save":
+            from vinstall.workflow.profile import save_profile
+
+            saved = save_profile(path, settings, observer)
+            namespaces = ", ".join(saved.supported.namespaces) or "no namespace"
+            console.info(f"Saved {path} ({namespaces})")
+            return 0
+        if arguments.action == "show":
+            from vinstall.profile import format_profile
+            from vinstall.workflow.context import read_profile
+            from vinstall.workflow.profile import run_make_profile
+
+            shown = read_profile(path) if path else run_make_profile(settings, observer)
+            console.result(format_profile(shown).rstrip("\n"))
+            return 0
+        from vinstall.workflow.profile import check_profile
+
+        checked = check_profile(path, settings, observer)
+    for text in checked.only_profile:
+        console.result(f"only in the profile: {text}")
+    for text in checked.only_machine:
+        console.result(f"only on this machine: {text}")
+    if checked.only_profile:
+        return 1
+    console.info("This machine supports all that the profile claims.")
+    return 0
+
+
+def variant(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall variant rank``."""
+    if arguments.action != "rank":
+        raise VinstallError(
+            f"variant {arguments.action} is not available in this version of vinstall"
+        )
+    if len(arguments.words) != 1:
+        raise OptionConflictError("variant rank takes one metadata file.")
+    from vinstall.console.tables import format_json
+    from vinstall.workflow.variant import ranking_to_json, run_rank
+
+    with _observing(console) as observer:
+        ranking = run_rank(arguments.words[0], settings, observer)
+    if arguments.flag("json"):
+        console.result(format_json(ranking_to_json(ranking)))
+        return 0
+    for place, one in enumerate(ranking.ranked, start=1):
+        best = ", ".join(map(str, one.best_values))
+        console.result(f"{place}. {one.label}{f': {best}' if best else ''}")
+    for refused in ranking.refused:
+        console.result(f"-  {refused.label}: {refused.reason}")
+    return 0
+
+
+def search(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall search``, which nobody can offer."""
+    raise VinstallError(
+        "There is no search: PyPI closed the service that it used",
+        fix="Search on https://pypi.org instead.",
+    )
+
+
+def help_page(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall help``."""
+    from vinstall.cli.help import program_name, show_help
+    from vinstall.cli.options import command_specs
+
+    name = arguments.words[0] if arguments.words else "help"
+    if name not in command_specs():
+        raise OptionConflictError(f'unknown command "{name}"')
+    return show_help(console, name, program_name())
+
+
+COMMANDS: Mapping[str, Command] = {
+    "install": install,
+    "uninstall": uninstall,
+    "list": list_packages,
+    "freeze": freeze,
+    "show": show,
+    "check": check,
+    "inspect": inspect,
+    "download": download,
+    "explain": explain,
+    "profile": profile,
+    "variant": variant,
+    "hash": hash_files,
+    "search": search,
+    "help": help_page,
+}
+"""The commands that work, by name."""
