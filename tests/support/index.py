@@ -186,7 +186,7 @@ class SimpleIndex:
         self._documents: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
         self._pages: dict[str, _Answer] = {}
         self._rules: list[_Rule] = []
-        self._requests: list[Request] = []
+        self._requests_by_number: dict[int, Request] = {}
         self._answers_given = 0
         self._authority = authority
         self._server = _Server(self, authority)
@@ -399,7 +399,7 @@ class SimpleIndex:
     def requests(self) -> list[Request]:
         """All requests so far, oldest first."""
         with self._lock:
-            return list(self._requests)
+            return list(self._requests_by_number.values())
 
     @property
     def paths(self) -> list[str]:
@@ -430,13 +430,15 @@ class SimpleIndex:
     def clear(self) -> None:
         """Forget the requests so far."""
         with self._lock:
-            self._requests.clear()
+            self._requests_by_number.clear()
 
     # What the handler asks
 
-    def _log(self, request: Request) -> None:
+    def _log(self, number: int, request: Request) -> None:
+        """Write a request down, or what is newly known of it."""
         with self._lock:
-            self._requests.append(request)
+            if request.status == 0 or number in self._requests_by_number:
+                self._requests_by_number[number] = request
 
     def _take_fault(self, path: str, method: str) -> Fault | None:
         with self._lock:
@@ -725,25 +727,26 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         path = unquote(parts.path)
         headers = {key.lower(): value for key, value in self.headers.items()}
+        number = self.server.index._number()
+
+        def note(status: int, sent: int) -> None:
+            request = Request(
+                method, path, parts.query, headers, status, sent, self.client_address[1]
+            )
+            self.server.index._log(number, request)
+
         self._status = 0
         self._sent = 0
+        self._note = note
+        note(0, 0)
         try:
             self._respond(method, path, headers)
             self.wfile.flush()
         except OSError:
             self.close_connection = True
         finally:
-            self.server.index._log(
-                Request(
-                    method,
-                    path,
-                    parts.query,
-                    headers,
-                    self._status,
-                    self._sent,
-                    self.client_address[1],
-                )
-            )
+            if self._status:
+                note(self._status, self._sent)
 
     def _respond(self, method: str, path: str, headers: Mapping[str, str]) -> None:
         index = self.server.index
@@ -841,6 +844,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, method: str, answer: _Answer, fault: Fault | None) -> None:
         self._status = answer.status
+        # Written down before the client can have it: what the client has read is counted.
+        self._note(answer.status, 0 if method == "HEAD" else _planned(answer, fault))
         self.send_response(answer.status)
         for key, value in answer.headers.items():
             self.send_header(key, value)
@@ -903,6 +908,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _reset(self) -> None:
         self.close_connection = True
         self.server.reset_connection(self.connection)
+
+
+def _planned(answer: _Answer, fault: Fault | None) -> int:
+    """Give how many bytes of a body will go out."""
+    if answer.pieces is not None:
+        return 0  # known at the end alone
+    if isinstance(fault, Truncated):
+        return min(fault.keep, len(answer.body))
+    if isinstance(fault, Reset):
+        return min(fault.after, len(answer.body))
+    return len(answer.body)
 
 
 def _is_allowed(demanded: BasicAuth, headers: Mapping[str, str]) -> bool:

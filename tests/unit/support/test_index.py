@@ -181,6 +181,7 @@ def test_requests_are_counted(one: SimpleIndex) -> None:
     assert one.count("/files/*", status=206) == 1
     assert one.requests[0].headers["x-sample"] == "yes"
     assert one.requests[1].bytes_sent == 10
+    assert one.requests[0].bytes_sent == len(WHEEL.content)
     one.clear()
     assert one.count() == 0
 
