@@ -59,7 +59,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types of vinstall, the tests, and each plugin on its own."""
-    install_project(session, *group("types"), "nox")
+    install_project(session, *group("types"))
     session.run("mypy", *(session.posargs or ["vinstall", "tests", "noxfile.py", "demo.py"]))
     settings = str(Path("pyproject.toml").resolve())
     for path in PLUGINS:
