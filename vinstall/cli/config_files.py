@@ -46,6 +46,7 @@ class Surroundings:
         platform: As ``sys.platform``.
         prefix: As ``sys.prefix``.
         base_prefix: As ``sys.base_prefix``.
+        system: Where the system's configuration lies.
     """
 
     environment: Mapping[str, str]
@@ -53,6 +54,7 @@ class Surroundings:
     platform: str
     prefix: str
     base_prefix: str
+    system: str = "/etc"
 
     @classmethod
     def of_process(cls) -> Surroundings:
@@ -94,10 +96,10 @@ class Surroundings:
             return [str(Path(data, "pip"))]
         if self.platform == "darwin":
             return ["/Library/Application Support/pip"]
-        shared = self.environment.get("XDG_CONFIG_DIRS") or "/etc/xdg"
+        shared = self.environment.get("XDG_CONFIG_DIRS") or f"{self.system}/xdg"
         return [
             *(str(Path(place, "pip")) for place in shared.split(":") if place),
-            "/etc",
+            self.system,
         ]
 
 

@@ -425,7 +425,7 @@ def _settings(
             config_settings=values.items("config_settings"),
             no_build_isolation=not values.flag("build_isolation", True),
         ),
-        output=_output_settings(values, environment),
+        output=_output_settings(values, surroundings),
         cache_dir=_cache_dir(values, surroundings),
         dry_run=values.flag("dry_run"),
         compile=values.flag("compile"),
@@ -511,13 +511,18 @@ def _target_settings(values: _Values, isolated: bool) -> TargetSettings:
     )
 
 
-def _output_settings(values: _Values, environment: Mapping[str, str]) -> OutputSettings:
+def _output_settings(values: _Values, surroundings: Surroundings) -> OutputSettings:
+    environment = surroundings.environment
     debug = values.flag("debug")
     color: bool | None = None
     if values.flag("no_color") or environment.get("NO_COLOR"):
         color = False
     elif environment.get("FORCE_COLOR"):
         color = True
+    elif environment.get("TERM") == "dumb" or (
+        surroundings.platform == "win32" and not environment.get("WT_SESSION")
+    ):
+        color = False
     progress = values.text("progress_bar", "auto")
     return OutputSettings(
         verbosity=2 if debug else values.total("verbose") - values.total("quiet"),
