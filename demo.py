@@ -29,7 +29,6 @@ def main(arguments: list[str]) -> int:
         tool, target = make_environments()
     except subprocess.CalledProcessError as error:
         print(f"The demonstration could not be set up ({error}).", file=sys.stderr)
-        print("On Debian and Ubuntu: apt install python3-venv", file=sys.stderr)
         return 1
     sys.path.insert(0, str(ROOT))
     from tests.support.index import SimpleIndex
@@ -62,7 +61,12 @@ def make_environments() -> tuple[Path, Path]:
     tool, target = FOLDER / "tool", FOLDER / "environment"
     print(f"Building vinstall and its plugins in {FOLDER.relative_to(ROOT)}/ ...")
     if not interpreter(tool).exists():
-        subprocess.run([sys.executable, "-m", "venv", str(tool)], check=True)
+        try:
+            subprocess.run([sys.executable, "-m", "venv", str(tool)], check=True)
+        except subprocess.CalledProcessError:
+            shutil.rmtree(tool, ignore_errors=True)  # half an environment is worse than none
+            print("On Debian and Ubuntu: apt install python3-venv", file=sys.stderr)
+            raise
     sources = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
     editable = [word for path in sources for word in ("--editable", str(path))]
     pip = [str(interpreter(tool)), "-m", "pip", "--disable-pip-version-check"]

@@ -9,7 +9,11 @@ set -eu
 cd "$(dirname "$0")"
 environment=${TEST_ENVIRONMENT:-.venv}
 if [ ! -x "$environment/bin/python" ]; then
-    "${PYTHON:-python3}" -m venv "$environment"
+    "${PYTHON:-python3}" -m venv "$environment" || {
+        rm -rf "$environment"
+        echo "On Debian and Ubuntu: apt install python3-venv" >&2
+        exit 1
+    }
 fi
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "pip>=25.1"
 set_up() {
