@@ -15,7 +15,7 @@ import re
 import stat
 import unicodedata
 import zlib
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.distributions.filename import (
@@ -225,7 +225,7 @@ class WheelArchive:
         if entry.method == STORED:
             yield from packed_chunks
             return
-        inflater = _inflater()(-15)
+        inflater = _find_inflater()(-15)
         remaining = entry.size
         for packed in packed_chunks:
             data = packed
@@ -371,6 +371,8 @@ class WheelArchive:
             top, _, rest = entry.name.partition("/")
             if top.endswith(".data"):
                 scheme, _, below = rest.partition("/")
+                if scheme in ("purelib", "platlib") and _is_info(below):
+                    raise self._refuse(entry.name, "it would become another dist-info folder")
                 if scheme not in DATA_SCHEMES or not below:
                     raise self._refuse(
                         entry.name,
@@ -532,19 +534,20 @@ class _Inflater(Protocol):
     def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
-def _inflater() -> Callable[[int], _Inflater]:
-    global _inflater_class
-    if _inflater_class is None:
+def _find_inflater() -> Callable[[int], _Inflater]:
+    """The fastest raw inflater that is installed."""
+    global _inflater
+    if _inflater is None:
         try:
             from isal import isal_zlib
         except ImportError:
-            _inflater_class = zlib.decompressobj
+            _inflater = cast("Callable[[int], _Inflater]", zlib.decompressobj)
         else:
-            _inflater_class = isal_zlib.decompressobj
-    return _inflater_class
+            _inflater = cast("Callable[[int], _Inflater]", isal_zlib.decompressobj)
+    return _inflater
 
 
-_inflater_class: Callable[[int], _Inflater] | None = None
+_inflater: Callable[[int], _Inflater] | None = None
 
 
 def _new_hasher(algorithm: str) -> Hasher:
@@ -559,6 +562,10 @@ def _comparable(part: str) -> str:
     if part.isascii():
         return part.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", part).casefold())
+
+
+def _is_info(path: str) -> bool:
+    return path.partition("/")[0].lower().endswith((".dist-info", ".egg-info"))
 
 
 def _collision(name: str, other: str) -> str:

@@ -112,7 +112,9 @@ def data_offset(header: bytes, entry: ZipEntry, origin: str) -> int:
     if len(header) < _LOCAL.size or header[:4] != b"PK\x03\x04":
         raise WheelFormatError(f"{origin} is damaged", f"the header of {entry.name!r} is missing")
     fields = _LOCAL.unpack_from(header)
-    flags, method, name_length, extra_length = fields[2], fields[3], fields[9], fields[10]
+    flags, method = fields[2], fields[3]
+    name_length: int = fields[9]
+    extra_length: int = fields[10]
     start = _LOCAL.size + name_length + extra_length
     name = header[_LOCAL.size : _LOCAL.size + name_length]
     if (
@@ -245,11 +247,13 @@ def _with_ends(
     rows: list[ZipEntry], table_offset: int, refuse: Callable[[str], WheelFormatError]
 ) -> tuple[ZipEntry, ...]:
     order = sorted(range(len(rows)), key=lambda number: rows[number].offset)
-    ends = [table_offset] * len(rows)
-    for here, following in zip(order, order[1:]):
-        ends[here] = rows[following].offset
+    ends = [0] * len(rows)
+    end = table_offset
+    for number in reversed(order):
+        ends[number] = end
+        end = rows[number].offset
     result = []
-    for row, end in zip(rows, ends):
+    for row, end in zip(rows, ends, strict=True):
         if row.offset + _LOCAL.size + row.packed > end:
             raise refuse(f"the entry {row.name!r} overlaps another one")
         result.append(row._replace(end=end))

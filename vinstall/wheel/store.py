@@ -118,7 +118,7 @@ class StoredWheel:
                 found.st_size != size
                 or (is_posix and found.st_mode & 0o7777 != mode)
                 or found.st_mode & 0o170000 != 0o100000
-                or (found.st_mtime_ns != modified and not _is_intact(root + path, digest))
+                or (found.st_mtime_ns != modified and not file_matches(root + path, digest))
             ):
                 changed.append(path)
         return tuple(changed)
@@ -257,9 +257,7 @@ def _unpack_files(archive: WheelArchive, root: Path, file_mode: int) -> list[Sto
         for file in files:
             mode = executable_mode if file.executable else file_mode
             modified = _write_entry(archive, file, prefix + file.path, mode)
-            stored.append(
-                StoredFile(file.path, file.digest, file.size, file.executable, modified)
-            )
+            stored.append(StoredFile(file.path, file.digest, file.size, file.executable, modified))
         return stored
 
     workers = min(os.cpu_count() or 1, 8)
@@ -351,8 +349,6 @@ def _load(folder: Path, sha256: str) -> StoredWheel | None:
         for number in document["executable"]:
             executable[number] = True
         columns = (paths, document["digests"], document["sizes"], executable, document["modified"])
-        if len({len(column) for column in columns}) != 1:
-            return None
         variant = document["variant_json"]
         return StoredWheel(
             folder=folder,
@@ -360,7 +356,7 @@ def _load(folder: Path, sha256: str) -> StoredWheel | None:
             sha256=sha256,
             dist_info=document["dist_info"],
             root_is_purelib=document["root_is_purelib"],
-            files=tuple(map(StoredFile._make, zip(*columns))),
+            files=tuple(map(StoredFile._make, zip(*columns, strict=True))),
             entry_points=document["entry_points"],
             variant_json=None if variant is None else variant.encode("latin-1"),
             file_mode=document["file_mode"],
@@ -370,7 +366,8 @@ def _load(folder: Path, sha256: str) -> StoredWheel | None:
         return None
 
 
-def _is_intact(path: str, digest: str) -> bool:
+def file_matches(path: str, digest: str) -> bool:
+    """Whether a file has the digest (``algorithm=value``) that RECORD says."""
     import base64
     import hashlib
 

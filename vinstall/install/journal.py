@@ -1,0 +1,297 @@
+"""What a change of an environment is going to do, written down before it begins.
+
+The journal is a folder in site-packages. It holds ``journal.json`` (every file that will
+be moved aside and every file and folder that will be made), the files that were moved
+aside, and in the end an empty file ``committed``. Whoever finds it later can tell what to
+do from the files alone: without ``committed`` everything is put back, with it the rest is
+cleaned up. Both can be interrupted and begun again any number of times.
+"""
+
+# os.path and not pathlib: a change can touch tens of thousands of files
+# ruff: noqa: PTH102, PTH103, PTH104, PTH105, PTH106, PTH108, PTH110, PTH112
+# ruff: noqa: PTH116, PTH118, PTH120, PTH123
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from vinstall.install.removal import bytecode_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+JOURNAL_NAME = ".vinstall-journal"
+JOURNAL_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """All that a change will do to the files of an environment.
+
+    Attributes:
+        moves: Existing files and links that are moved aside, absolute paths.
+        targets: Files that will be made; those that exist now are also in ``moves``.
+        folders: Folders that will be made, the outer ones first.
+        cleared: Empty folders that give way to a file, the outer ones first.
+        roots: Folders that stay even when they become empty.
+        names: The distributions that are changed, for messages.
+    """
+
+    moves: Sequence[str]
+    targets: Sequence[str]
+    folders: Sequence[str]
+    cleared: Sequence[str] = ()
+    roots: Sequence[str] = ()
+    names: Sequence[str] = ()
+
+
+@dataclass
+class Journal:
+    """A change in progress.
+
+    Attributes:
+        folder: The journal's own folder.
+        intent: What the change will do.
+        stash: Path → where it is moved aside.
+    """
+
+    folder: str
+    intent: Intent
+    stash: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def begin(cls, site_packages: str, intent: Intent) -> Journal:
+        """Write a journal; it is on the disk when this returns.
+
+        Raises:
+            OSError: It can not be written; nothing is left of it.
+        """
+        folder = journal_folder(site_packages)
+        made = make_folders(site_packages)
+        try:
+            os.mkdir(folder)
+            stash = _name_stash(folder, intent.moves)
+            document: dict[str, Any] = {
+                "version": JOURNAL_VERSION,
+                "moves": list(intent.moves),
+                "stash": [stash[path] for path in intent.moves],
+                "targets": list(intent.targets),
+                "folders": [*made, *intent.folders],
+                "cleared": list(intent.cleared),
+                "roots": list(intent.roots),
+                "names": list(intent.names),
+            }
+            os.mkdir(os.path.join(folder, "stash"))
+            new = os.path.join(folder, "journal.new")
+            _write_durably(new, json.dumps(document).encode("ascii"))
+            os.rename(new, os.path.join(folder, "journal.json"))
+            _sync_folder(folder)
+            _sync_folder(os.path.dirname(folder))
+        except BaseException:
+            _remove_tree(folder)
+            _remove_folders(made)
+            raise
+        return cls(folder, _read_intent(document), stash)
+
+    @classmethod
+    def find(cls, site_packages: str) -> Journal | None:
+        """The journal that an interrupted change left; ``None`` where there is none.
+
+        Raises:
+            OSError: It is there and can not be read.
+            ValueError: It does not have the form of one.
+        """
+        folder = journal_folder(site_packages)
+        if not os.path.isdir(folder):
+            return None
+        try:
+            with open(os.path.join(folder, "journal.json"), "rb") as file:
+                document = json.loads(file.read())
+        except FileNotFoundError:
+            return cls(folder, Intent((), (), ()), {})
+        if not isinstance(document, dict) or document.get("version") != JOURNAL_VERSION:
+            raise ValueError("it is of another version of vinstall")
+        try:
+            intent = _read_intent(document)
+            stash = dict(zip(intent.moves, document["stash"], strict=True))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"it lacks {error}") from error
+        return cls(folder, intent, stash)
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the change is done and only cleaning up is left."""
+        return os.path.exists(os.path.join(self.folder, "committed"))
+
+    def commit(self) -> None:
+        """Declare the change done; from here on it is never undone."""
+        _write_durably(os.path.join(self.folder, "committed"), b"")
+        _sync_folder(self.folder)
+
+    def finish(self) -> None:
+        """Remove what was moved aside, the folders that became empty, and the journal.
+
+        What can not be removed now (on Windows a library in use) stays for the next run.
+        """
+        for path in self.stash.values():
+            if not path.startswith(self.folder):
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+        self._remove_emptied()
+        self._close()
+
+    def roll_back(self) -> None:
+        """Put everything back as it was.
+
+        Raises:
+            OSError: Something could not be put back; what was moved aside is kept.
+        """
+        self._remove_targets()
+        _remove_folders(self.intent.folders)
+        for folder in self.intent.cleared:
+            os.makedirs(folder, exist_ok=True)
+        for path, aside in self.stash.items():
+            try:
+                os.replace(aside, path)
+            except FileNotFoundError:
+                if os.path.lexists(aside):  # its folder is gone
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    os.replace(aside, path)
+        self._close()
+
+    def _remove_targets(self) -> None:
+        caches: dict[str, dict[str, list[str]]] = {}
+        for target in self.intent.targets:
+            aside = self.stash.get(target)
+            if aside is not None and not os.path.lexists(aside):
+                continue  # what is there is still, or again, the old file
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                os.unlink(target)
+            if target.endswith(".py"):
+                folder, name = os.path.split(target)
+                cache = os.path.join(folder, "__pycache__")
+                if cache not in caches:
+                    caches[cache] = bytecode_files(cache)
+                for compiled in caches[cache].get(name[:-3], ()):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(os.path.join(cache, compiled))
+        for cache in caches:
+            with contextlib.suppress(OSError):
+                os.rmdir(cache)
+
+    def _remove_emptied(self) -> None:
+        roots = set(self.intent.roots)
+        prefixes = tuple(f"{root.rstrip(os.sep)}{os.sep}" for root in roots)
+        emptied = {os.path.dirname(path) for path in self.intent.moves}
+        for folder in sorted(emptied, key=len, reverse=True):
+            current = folder
+            while current not in roots and current.startswith(prefixes):
+                try:
+                    os.rmdir(current)
+                except FileNotFoundError:
+                    pass
+                except OSError:
+                    break
+                current = os.path.dirname(current)
+
+    def _close(self) -> None:
+        # journal.json goes last: without it, nobody would know what the stash is
+        stash = os.path.join(self.folder, "stash")
+        _remove_tree(stash)
+        if os.path.lexists(stash):
+            return
+        for name in ("journal.new", "journal.json", "committed"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.folder, name))
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)
+
+
+def journal_folder(site_packages: str) -> str:
+    """Where the journal of an environment is."""
+    return os.path.join(os.path.realpath(site_packages), JOURNAL_NAME)
+
+
+def make_folders(path: str) -> list[str]:
+    """Make a folder and the missing ones around it; the made ones, the outer ones first."""
+    missing: list[str] = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    made: list[str] = []
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            if not os.path.isdir(folder):
+                _remove_folders(made)
+                raise
+        except OSError:
+            _remove_folders(made)
+            raise
+        else:
+            made.append(folder)
+    return made
+
+
+def _read_intent(document: Mapping[str, Any]) -> Intent:
+    return Intent(
+        document["moves"],
+        document["targets"],
+        document["folders"],
+        document["cleared"],
+        document["roots"],
+        document["names"],
+    )
+
+
+def _name_stash(folder: str, moves: Iterable[str]) -> dict[str, str]:
+    """Where each file is moved aside: in the journal, or beside it on other file systems."""
+    stash = os.path.join(folder, "stash") + os.sep
+    device = os.stat(folder).st_dev
+    devices: dict[str, bool] = {}
+    named = {}
+    for number, path in enumerate(moves):
+        parent = os.path.dirname(path)
+        if parent not in devices:
+            devices[parent] = os.stat(parent).st_dev == device
+        if devices[parent]:
+            named[path] = f"{stash}{number}"
+        else:
+            named[path] = os.path.join(parent, f".vinstall-{number}.old")
+    return named
+
+
+def _write_durably(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: str) -> None:
+    if os.name != "posix":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # some file systems have no such call for folders
+    finally:
+        os.close(descriptor)
+
+
+def _remove_folders(folders: Sequence[str]) -> None:
+    for folder in reversed(folders):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
+def _remove_tree(folder: str) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,673 @@
+"""Changes an environment: all of it, or nothing.
+
+Everything is decided before the first change (which files go where, which old ones leave,
+whether two distributions want one file) and written into a journal. Then old files are
+moved aside, new ones are placed, RECORD is written, and the change is committed. Whatever
+stops it before that, a full disk, a signal or the end of the process, leaves an environment
+that is, or with the next command becomes, what it was before.
+
+Implements the recording installed projects specification (``INSTALLER``, ``REQUESTED``,
+``RECORD``) and PEP 610 (``direct_url.json``).
+"""
+
+# os.path and not pathlib: a change can touch tens of thousands of files
+# ruff: noqa: PTH102, PTH104, PTH106, PTH111, PTH112, PTH114, PTH118, PTH119
+# ruff: noqa: PTH120
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from vinstall.distributions.record import RecordEntry, format_record
+from vinstall.errors import CancelledError, InstallError, VinstallError
+from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
+from vinstall.install.journal import Intent, Journal, journal_folder
+from vinstall.install.placement import (
+    SCHEMES,
+    Layout,
+    PlacedFile,
+    Placer,
+    make_file,
+    plan_layout,
+    record_prefix,
+    write_new,
+)
+from vinstall.install.removal import (
+    OwnedFiles,
+    bytecode_files,
+    environment_root,
+    owned_files,
+    recorded_paths,
+)
+from vinstall.wheel.store import current_umask, file_matches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from vinstall.distributions.installed import InstalledDistribution
+    from vinstall.events import Observer
+    from vinstall.wheel.store import StoredWheel
+
+LOCK_NAME = ".vinstall-lock"
+
+
+@dataclass(frozen=True, slots=True)
+class InstallStep:
+    """One distribution to install.
+
+    Attributes:
+        wheel: The unpacked wheel.
+        replaces: The installed distribution that it takes the place of, or ``None``.
+        requested: Whether the user asked for it by name.
+        direct_url: Content of ``direct_url.json``, or ``None``.
+        reason: Content of ``vinstall.json``: why this build; or ``None``.
+        name: The project, as its metadata writes it.
+        version: The version, as its metadata writes it.
+    """
+
+    wheel: StoredWheel
+    replaces: InstalledDistribution | None
+    requested: bool
+    direct_url: Mapping[str, object] | None
+    reason: Mapping[str, object] | None
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstallOptions:
+    """How to install.
+
+    Attributes:
+        installer: Content of ``INSTALLER``.
+        compile: Whether to compile to bytecode.
+        allow_overlap: Whether a file of one distribution may replace one of another.
+        warn_script_location: Whether to warn of scripts outside of ``PATH``.
+        link: Whether files may be hard-linked from the store.
+        checkpoint: Called with the name of each step before it happens; what it raises
+            stops the change there.
+    """
+
+    installer: str = "vinstall"
+    compile: bool = False
+    allow_overlap: bool = False
+    warn_script_location: bool = True
+    link: bool = True
+    checkpoint: Callable[[str], None] | None = None
+
+
+class _Work(NamedTuple):
+    """One step, planned."""
+
+    step: InstallStep
+    layout: Layout
+    rows: list[PlacedFile]  # all files of the distribution, for RECORD
+    place: list[PlacedFile]  # the files to create
+
+
+class _Plan(NamedTuple):
+    work: list[_Work]
+    removed: list[InstalledDistribution]
+    intent: Intent
+    edits: Mapping[str, bytes]
+
+
+def apply_steps(
+    steps: Sequence[InstallStep],
+    removals: Sequence[InstalledDistribution],
+    *,
+    paths: Mapping[str, str],
+    executable: str,
+    others: Sequence[InstalledDistribution],
+    options: InstallOptions,
+    observer: Observer,
+) -> None:
+    """Install, replace and remove distributions, all or none.
+
+    The caller holds ``environment_lock`` and has called ``recover``.
+
+    Args:
+        steps: What to install, in the order in which it is told.
+        removals: What to remove without replacement.
+        paths: Scheme paths of the environment (or of a ``--target`` folder).
+        executable: The interpreter that scripts shall run with.
+        others: What is installed, to know files that are shared; distributions that are
+            replaced or removed may be among them.
+        options: How to install.
+        observer: Receives progress and warnings.
+
+    Raises:
+        WheelFormatError: A wheel asks for something that can not be made.
+        InstallError: It could not be done; ``rolled_back`` says whether the environment
+            is as it was.
+        CancelledError: It was interrupted; the environment is as it was.
+    """
+    if not steps and not removals:
+        return
+    try:
+        plan = _make_plan(steps, removals, paths, executable, others, options, observer)
+        checkpoint = options.checkpoint or _no_checkpoint
+        checkpoint("journal")
+        journal = Journal.begin(paths["purelib"], plan.intent)
+    except OSError as error:
+        raise _install_error(error, rolled_back=True) from error
+    try:
+        _carry_out(plan, journal, paths, executable, options, observer, checkpoint)
+        checkpoint("commit")
+        journal.commit()
+    except BaseException as error:
+        if not journal.is_committed:
+            _undo(journal, error)
+        _finish(journal)
+        raise
+    _finish(journal)
+    for distribution in plan.removed:
+        if distribution not in removals:
+            observer.receive(Uninstalled(distribution.name, distribution.version_text))
+    if options.warn_script_location:
+        _warn_of_scripts(plan.work, paths, observer)
+
+
+def recover(paths: Mapping[str, str], observer: Observer) -> bool:
+    """Put an environment in order that an interrupted command left behind.
+
+    Args:
+        paths: Scheme paths of the environment.
+        observer: Receives a warning that says what was done.
+
+    Returns:
+        Whether there was something to do. What is installed must be read again then.
+
+    Raises:
+        InstallError: It could not be put in order.
+    """
+    found = False
+    for folder in {os.path.realpath(paths[scheme]) for scheme in ("purelib", "platlib")}:
+        try:
+            journal = Journal.find(folder)
+            if journal is None:
+                continue
+            found = True
+            names = ", ".join(journal.intent.names)
+            if journal.is_committed:
+                journal.finish()
+                observer.receive(
+                    Noted(f"Removed what an earlier installation of {names} left behind.")
+                )
+            else:
+                journal.roll_back()
+                if names:
+                    observer.receive(
+                        Warned(
+                            "interrupted-install",
+                            f"An earlier command was interrupted while it changed {names}. "
+                            f"Its changes to {folder} were undone.",
+                        )
+                    )
+        except (OSError, ValueError) as error:
+            raise InstallError(
+                f"{folder} was left half changed by an interrupted command, and can not be "
+                "put in order",
+                str(error),
+                f"The files that were moved aside are in {journal_folder(folder)}.",
+                rolled_back=False,
+            ) from error
+    return found
+
+
+@contextlib.contextmanager
+def environment_lock(purelib: Path, observer: Observer) -> Iterator[None]:
+    """Let only one process change an environment at a time.
+
+    Args:
+        purelib: Its folder for libraries; made where it is missing.
+        observer: Is told when there is somebody to wait for.
+
+    Raises:
+        InstallError: The folder can not be written.
+    """
+    from vinstall.files import lock_between_processes
+
+    path = purelib / LOCK_NAME
+    with contextlib.ExitStack() as stack:
+        try:
+            try:
+                stack.enter_context(lock_between_processes(path, timeout=0))
+            except InstallError:
+                observer.receive(
+                    Noted(f"Waiting for another command that changes {purelib}.", verbosity=0)
+                )
+                stack.enter_context(lock_between_processes(path))
+        except NotImplementedError:
+            observer.receive(
+                Warned(
+                    "no-lock",
+                    f"The file system of {purelib} has no locks: nothing keeps another "
+                    "command from changing it at the same time.",
+                )
+            )
+        except OSError as error:
+            raise _install_error(error, rolled_back=True) from error
+        yield
+
+
+def _make_plan(
+    steps: Sequence[InstallStep],
+    removals: Sequence[InstalledDistribution],
+    paths: Mapping[str, str],
+    executable: str,
+    others: Sequence[InstalledDistribution],
+    options: InstallOptions,
+    observer: Observer,
+) -> _Plan:
+    roots = _roots(paths)
+    leaving = [step.replaces for step in steps if step.replaces is not None]
+    leaving += [one for one in removals if one not in leaving]
+    gone = {distribution.info for distribution in leaving}
+    staying = [distribution for distribution in others if distribution.info not in gone]
+    owned = _owned_by_all(leaving, roots, observer)
+    moves = dict.fromkeys(path for one in owned for path in one.files)
+    if moves and staying:
+        for path in _owners(moves, staying, paths):
+            del moves[path]
+    edits = {path: content for one in owned for path, content in one.edits.items()}
+    moves.update(dict.fromkeys(edits))
+
+    work = [_plan_step(step, paths, executable, options) for step in steps]
+    overlaps = _Overlaps(staying, paths, options, observer)
+    taken: dict[str, tuple[PlacedFile, _Work]] = {}
+    for one in work:
+        for file in one.rows:
+            before = taken.get(file.target)
+            if before is not None:
+                overlaps.check_new(file, before[0], one.step.name, before[1].step.name)
+            taken[file.target] = (file, one)
+    folders: dict[str, bool] = {}  # each folder → whether it exists
+    cleared: list[str] = []
+    existing: list[tuple[PlacedFile, _Work]] = []
+    for target, (file, one) in taken.items():
+        parent = os.path.dirname(target)
+        if parent not in folders:
+            _look_at_folder(parent, folders, moves)
+        if folders[parent] and target not in moves and os.path.lexists(target):
+            existing.append((file, one))
+        else:
+            one.place.append(file)
+    for file, one in existing:
+        if os.path.isdir(file.target) and not os.path.islink(file.target):
+            cleared += _folders_to_clear(file, one.step.name, moves)
+        elif not overlaps.check_old(file, one.step.name):
+            continue  # the same bytes are there already
+        else:
+            moves[file.target] = None
+            moves.update(dict.fromkeys(_stale_bytecode(file.target)))
+        one.place.append(file)
+    targets = [file.target for one in work for file in one.place]
+    targets += [os.path.join(one.layout.dist_info, "RECORD") for one in work]
+    for one in work:
+        record = os.path.join(one.layout.dist_info, "RECORD")
+        if record not in moves and os.path.lexists(record):
+            moves[record] = None
+    names = [*(step.name for step in steps), *(one.name for one in removals)]
+    intent = Intent(
+        tuple(moves),
+        (*targets, *edits),
+        tuple(folder for folder, exists in folders.items() if not exists),
+        tuple(cleared),
+        roots,
+        tuple(names),
+    )
+    return _Plan(work, leaving, intent, edits)
+
+
+def _roots(paths: Mapping[str, str]) -> tuple[str, ...]:
+    folders = [os.path.realpath(paths[scheme]) for scheme in SCHEMES]
+    folders += [environment_root(folder) for folder in folders[:2]]
+    return tuple(dict.fromkeys(folders))
+
+
+def _owned_by_all(
+    leaving: Sequence[InstalledDistribution], roots: tuple[str, ...], observer: Observer
+) -> list[OwnedFiles]:
+    owned = []
+    for distribution in leaving:
+        one = owned_files(distribution, roots)
+        if one.outside:
+            observer.receive(
+                Warned(
+                    "files-outside",
+                    f"{distribution.name} {distribution.version_text} names files outside of "
+                    f"the environment, which are kept: {_some(one.outside)}.",
+                )
+            )
+        owned.append(one)
+    return owned
+
+
+def _owners(
+    files: Mapping[str, object],
+    distributions: Sequence[InstalledDistribution],
+    paths: Mapping[str, str],
+) -> dict[str, str]:
+    """Which of some files other distributions name in RECORD: path → project."""
+    libraries = {os.path.realpath(paths[scheme]) for scheme in ("purelib", "platlib")}
+    hints = set()
+    for path in files:
+        for library in libraries:
+            if path.startswith(library + os.sep):
+                hints.add(path[len(library) + 1 :].partition(os.sep)[0])
+                break
+        else:
+            hints.add(os.path.basename(path))
+    owners: dict[str, str] = {}
+    for distribution in distributions:
+        for path in recorded_paths(distribution, hints):
+            if path in files:
+                owners[path] = distribution.name
+    return owners
+
+
+def _plan_step(
+    step: InstallStep, paths: Mapping[str, str], executable: str, options: InstallOptions
+) -> _Work:
+    layout = plan_layout(step.wheel, paths, executable, step.name)
+    own = [make_file(layout, "INSTALLER", f"{options.installer}\n".encode())]
+    if step.requested:
+        own.append(make_file(layout, "REQUESTED", b""))
+    if step.direct_url is not None:
+        own.append(make_file(layout, "direct_url.json", _json(step.direct_url)))
+    if step.reason is not None:
+        own.append(make_file(layout, "vinstall.json", _json(step.reason)))
+    return _Work(step, layout, [*layout.files, *own], [])
+
+
+def _json(document: Mapping[str, object]) -> bytes:
+    return json.dumps(document, sort_keys=True).encode("utf-8")
+
+
+def _look_at_folder(folder: str, folders: dict[str, bool], moves: Mapping[str, object]) -> None:
+    """Note whether a folder and those around it exist; the outer ones come first."""
+    missing = []
+    while folder not in folders:
+        if os.path.isdir(folder):
+            folders[folder] = True
+            break
+        if folder not in moves and os.path.lexists(folder):
+            raise InstallError(
+                f"The folder {folder} can not be made", "there is a file of that name"
+            )
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    for one in reversed(missing):
+        folders[one] = False
+
+
+def _folders_to_clear(file: PlacedFile, name: str, moves: Mapping[str, object]) -> list[str]:
+    cleared = []
+    for folder, _, files in os.walk(file.target):
+        kept = [one for one in files if os.path.join(folder, one) not in moves]
+        if kept or os.path.islink(folder):
+            raise InstallError(
+                f"{name} can not be installed",
+                f"its file {file.target} is a folder there, which holds {_some(kept)}",
+            )
+        cleared.append(folder)
+    return cleared
+
+
+def _stale_bytecode(path: str) -> list[str]:
+    if not path.endswith(".py"):
+        return []
+    folder, name = os.path.split(path)
+    cache = os.path.join(folder, "__pycache__")
+    return [os.path.join(cache, one) for one in bytecode_files(cache).get(name[:-3], ())]
+
+
+class _Overlaps:
+    """Decides what happens where two distributions want one file."""
+
+    def __init__(
+        self,
+        staying: Sequence[InstalledDistribution],
+        paths: Mapping[str, str],
+        options: InstallOptions,
+        observer: Observer,
+    ) -> None:
+        self._staying = staying
+        self._paths = paths
+        self._options = options
+        self._observer = observer
+
+    def check_new(self, file: PlacedFile, before: PlacedFile, name: str, other: str) -> None:
+        """Two new distributions hold the file."""
+        if (file.digest, file.size) != (before.digest, before.size) and name != other:
+            self._refuse(file.target, name, other)
+
+    def check_old(self, file: PlacedFile, name: str) -> bool:
+        """The file exists; whether to replace it."""
+        owner = _owners({file.target: None}, self._staying, self._paths).get(file.target)
+        if owner is None:
+            return True
+        if (
+            file.digest
+            and not os.path.islink(file.target)
+            and file_matches(file.target, file.digest)
+        ):
+            return False
+        self._refuse(file.target, name, owner)
+        return True
+
+    def _refuse(self, path: str, name: str, other: str) -> None:
+        if self._options.allow_overlap:
+            self._observer.receive(
+                Warned("overlap", f"{name} replaces {path}, which belongs to {other} too.")
+            )
+            return
+        raise InstallError(
+            f"{name} and {other} can not be installed together",
+            f"both hold the file {path}, with different content",
+            f"Uninstall {other} first, or choose one of the two.",
+        )
+
+
+def _carry_out(
+    plan: _Plan,
+    journal: Journal,
+    paths: Mapping[str, str],
+    executable: str,
+    options: InstallOptions,
+    observer: Observer,
+    checkpoint: Callable[[str], None],
+) -> None:
+    for step in (one.step for one in plan.work):
+        if step.replaces is not None:
+            observer.receive(ExistingFound(step.replaces.name, step.replaces.version_text))
+    for path, aside in journal.stash.items():
+        checkpoint(f"move {path}")
+        os.rename(path, aside)
+    for folder in reversed(plan.intent.cleared):
+        checkpoint(f"clear {folder}")
+        os.rmdir(folder)
+    for folder in plan.intent.folders:
+        checkpoint(f"folder {folder}")
+        os.mkdir(folder)
+    umask = current_umask()
+    placer = Placer(umask, link=options.link)
+    for one in plan.work:
+        _place(one, placer, checkpoint)
+        observer.receive(StageAdvanced("install", 1, one.step.name))
+    for path, content in plan.edits.items():
+        checkpoint(f"edit {path}")
+        write_new(path, content, 0o666 & ~umask)
+    compiled: dict[str, list[str]] = {}
+    if options.compile:
+        checkpoint("compile")
+        compiled = _compile(plan.work, paths, executable)
+    for one in plan.work:
+        checkpoint(f"record {one.step.name}")
+        _write_record(one, compiled, umask)
+
+
+def _place(one: _Work, placer: Placer, checkpoint: Callable[[str], None]) -> None:
+    link = placer.can_link(one.step.wheel)
+    place = placer.place
+    is_watched = checkpoint is not _no_checkpoint
+    for file in one.place:
+        if is_watched:
+            checkpoint(f"place {file.target}")
+        try:
+            place(file, link=link)
+        except FileExistsError as error:
+            raise InstallError(
+                f"{one.step.name} can not be installed",
+                f"{file.target} appeared while it was installed",
+                "If another program changes the environment too, wait until it is done.",
+            ) from error
+
+
+def _compile(
+    work: Sequence[_Work], paths: Mapping[str, str], executable: str
+) -> dict[str, list[str]]:
+    """Compile the new modules; source file → compiled files.
+
+    Files that do not compile (templates, other versions of Python) are left alone.
+    """
+    import subprocess
+
+    libraries = tuple(os.path.realpath(paths[scheme]) + os.sep for scheme in ("purelib", "platlib"))
+    sources = [
+        file.target
+        for one in work
+        for file in one.place
+        if file.target.endswith(".py") and file.target.startswith(libraries)
+    ]
+    if not sources:
+        return {}
+    command = [executable, "-I", "-m", "compileall", "-qq", "-i", "-"]
+    if len(sources) > 200:
+        command += ["-j", "0"]
+    with contextlib.suppress(OSError):
+        subprocess.run(
+            command,
+            input=os.fsencode("\n".join(sources) + "\n"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+    caches: dict[str, dict[str, list[str]]] = {}
+    compiled = {}
+    for source in sources:
+        folder, name = os.path.split(source)
+        cache = os.path.join(folder, "__pycache__")
+        if cache not in caches:
+            caches[cache] = bytecode_files(cache)
+        if found := caches[cache].get(name[:-3]):
+            compiled[source] = [os.path.join(cache, one) for one in found]
+    return compiled
+
+
+def _write_record(one: _Work, compiled: Mapping[str, Sequence[str]], umask: int) -> None:
+    rows = [file.to_row() for file in one.rows]
+    library = one.layout.library
+    for file in one.rows:
+        for path in compiled.get(file.target, ()):
+            folder, name = os.path.split(path)
+            rows.append(RecordEntry(record_prefix(folder, library) + name))
+    rows.sort(key=lambda row: row.path)
+    record = make_file(one.layout, "RECORD", b"", in_record=False)
+    rows.append(record.to_row())
+    content = format_record(rows).encode("utf-8", "surrogateescape")
+    write_new(record.target, content, 0o666 & ~umask)
+
+
+def _undo(journal: Journal, error: BaseException) -> None:
+    """Roll back; always raises."""
+    while True:
+        try:
+            journal.roll_back()
+        except KeyboardInterrupt:
+            continue  # half rolled back is the worst of all: begin again, it goes on
+        except OSError as second:
+            raise InstallError(
+                "The installation failed, and what it had changed could not be undone",
+                f"{error}; then {second}",
+                f"The files that were moved aside are in {journal.folder}; the next "
+                "command will try to put them back.",
+                rolled_back=False,
+            ) from error
+        break
+    if isinstance(error, OSError):
+        raise _install_error(error, rolled_back=True) from error
+    if isinstance(error, VinstallError):
+        raise error
+    if isinstance(error, KeyboardInterrupt):
+        raise CancelledError(
+            "The installation was interrupted", "the environment is as it was before"
+        ) from error
+    if isinstance(error, Exception):
+        raise InstallError(
+            "The installation failed and was undone", f"{type(error).__name__}: {error}"
+        ) from error
+    raise error
+
+
+def _finish(journal: Journal) -> None:
+    # the change is done: what can not be cleaned up now, the next command cleans up
+    with contextlib.suppress(OSError):
+        journal.finish()
+
+
+def _install_error(error: OSError, *, rolled_back: bool) -> InstallError:
+    import errno
+
+    path = error.filename2 or error.filename or ""
+    why = error.strerror or str(error)
+    fix = ""
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        fix = "Use a virtual environment, or check who may write there."
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        fix = "Make room on that file system and try again."
+    return InstallError(
+        "The environment could not be changed",
+        f"{path}: {why}" if path else why,
+        fix,
+        rolled_back=rolled_back,
+    )
+
+
+def _warn_of_scripts(work: Sequence[_Work], paths: Mapping[str, str], observer: Observer) -> None:
+    names = sorted(name for one in work for name in one.layout.scripts)
+    if not names:
+        return
+    folder = os.path.normcase(os.path.realpath(paths["scripts"]))
+    on_path = (
+        os.path.normcase(os.path.realpath(os.path.expanduser(part)))
+        for part in os.environ.get("PATH", "").split(os.pathsep)
+        if part
+    )
+    if folder in on_path:
+        return
+    several = len(names) > 1
+    observer.receive(
+        Warned(
+            "script-location",
+            f"The script{'s' if several else ''} {', '.join(names)} "
+            f"{'are' if several else 'is'} installed in '{paths['scripts']}' which is not on "
+            "PATH.",
+            "Add this folder to PATH, or pass --no-warn-script-location.",
+        )
+    )
+
+
+def _some(paths: Sequence[str]) -> str:
+    shown = ", ".join(paths[:3])
+    return shown if len(paths) <= 3 else f"{shown} and {len(paths) - 3} more"
+
+
+def _no_checkpoint(name: str) -> None:
+    """Let every step happen."""
