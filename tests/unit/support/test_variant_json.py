@@ -55,3 +55,18 @@ def test_combining_takes_all_labels_and_the_longest_list() -> None:
     combined = combine_documents([one, two])
     assert combined["default-priorities"]["namespace"] == ["one", "two"]
     assert set(combined["variants"]) == {"a", "b"}
+
+
+def test_an_independent_reader_understands_0_2_0() -> None:
+    oracle = pytest.importorskip("variantlib.variants_json")
+    document = variant_document(
+        {"a": "x :: f :: 1, y :: g :: 2", "null": ""},
+        generation="0.2.0",
+        providers={
+            "x": Provider(requires=("x-provider",), plugin_api="x.plugin:Plugin", optional=True),
+            "y": Provider(static_properties={"g": ["2", "1"], "h": ["1"]}),
+        },
+    )
+    read = oracle.VariantsJson(document)
+    assert sorted(read.variants) == ["a", "null"]
+    assert list(read.namespace_priorities) == ["x", "y"]
