@@ -443,6 +443,39 @@ def variant(settings: Settings, arguments: Arguments, console: Console) -> int:
     return 0
 
 
+def cache(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall cache dir``."""
+    if arguments.action != "dir":
+        raise VinstallError(
+            f"cache {arguments.action} is not available in this version of vinstall"
+        )
+    if arguments.words:
+        raise OptionConflictError("Too many arguments")
+    if not settings.cache_dir:
+        raise VinstallError("The cache is disabled, so it has no folder")
+    console.result(settings.cache_dir)
+    return 0
+
+
+def config(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall config``."""
+    from vinstall.cli.config_command import run_config
+
+    return run_config(settings, arguments, console)
+
+
+def completion(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall completion``."""
+    from vinstall.cli.completion import format_completion
+
+    for shell in ("bash", "zsh", "fish", "powershell"):
+        if arguments.flag(shell):
+            console.result(format_completion(shell))
+            return 0
+    console.message("ERROR: You must pass --bash or --fish or --powershell or --zsh", -3)
+    return 0  # as pip
+
+
 def search(settings: Settings, arguments: Arguments, console: Console) -> int:
     """``vinstall search``, which nobody can offer."""
     raise VinstallError(
@@ -474,6 +507,9 @@ COMMANDS: Mapping[str, Command] = {
     "explain": explain,
     "profile": profile,
     "variant": variant,
+    "cache": cache,
+    "config": config,
+    "completion": completion,
     "hash": hash_files,
     "search": search,
     "help": help_page,

@@ -20,6 +20,7 @@ from vinstall.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from configparser import RawConfigParser
 
     from vinstall.cli.options import Option
 
@@ -142,12 +143,22 @@ def read_pip_file(path: str) -> dict[str, dict[str, str]]:
     """
     if not Path(path).exists():
         return {}
+    parser = open_pip_file(path)
+    return {section: dict(parser.items(section)) for section in parser.sections()}
+
+
+def open_pip_file(path: str) -> RawConfigParser:
+    """A parser that holds one of pip's files; empty where there is none.
+
+    Raises:
+        ConfigurationError: The file is broken or not text.
+    """
     import configparser
     import locale
 
     class Parser(configparser.RawConfigParser):
         def optionxform(self, optionstr: str) -> str:
-            return _normalize_key(optionstr)
+            return normalize_key(optionstr)
 
     encoding = "utf-8" if sys.flags.utf8_mode else locale.getpreferredencoding(False)
     parser = Parser()
@@ -165,10 +176,11 @@ def read_pip_file(path: str) -> dict[str, dict[str, str]]:
             f"{path}: {' '.join(str(error).split())}",
             "Correct the file, or point PIP_CONFIG_FILE elsewhere.",
         ) from error
-    return {section: dict(parser.items(section)) for section in parser.sections()}
+    return parser
 
 
-def _normalize_key(key: str) -> str:
+def normalize_key(key: str) -> str:
+    """A key as pip compares it: lower case, dashes, no dashes in front."""
     return key.lower().replace("_", "-").removeprefix("--")
 
 
@@ -210,7 +222,7 @@ def pip_variables(environment: Mapping[str, str], options: Mapping[str, Option])
         given
         for name, text in environment.items()
         if name.startswith("PIP_")
-        for given in _from_pip(options.get(f"--{_normalize_key(name[4:])}"), text, name)
+        for given in _from_pip(options.get(f"--{normalize_key(name[4:])}"), text, name)
     )
 
 
@@ -245,7 +257,7 @@ def our_variables(
     for name, text in environment.items():
         if not name.startswith("VINSTALL_") or name in _NO_SETTINGS:
             continue
-        spelling = f"--{_normalize_key(name[9:])}"
+        spelling = f"--{normalize_key(name[9:])}"
         option = options.get(_OUR_ALIASES.get(spelling, spelling))
         if option is None:
             known = _known_spellings() if known is None else known
@@ -388,7 +400,7 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
         if isinstance(value, dict) and inside:
             items = value.items()
         for name, item in items:
-            spelling = f"--{_normalize_key(name)}"
+            spelling = f"--{normalize_key(name)}"
             spelling = _OUR_ALIASES.get(spelling, spelling)
             source = f"{where} {key}.{name}" if inside else f"{where} {name}"
             if spelling not in known or spelling in _NOT_IN_FILES:
