@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
@@ -71,6 +70,8 @@ class Console:
     @property
     def width(self) -> int:
         """Columns of the terminal; 80 where there is none."""
+        import shutil
+
         return shutil.get_terminal_size((80, 24)).columns
 
     def is_terminal(self, stream: TextIO) -> bool:
