@@ -287,6 +287,8 @@ class WheelArchive:
             is_folder = name.endswith("/")
             path = name[:-1] if is_folder else name
             parent, _, last = path.rpartition("/")
+            if name.startswith("/"):
+                raise self._refuse(name, "its path is absolute")
             if len(path) > MAX_PATH_LENGTH:
                 raise self._refuse(name, "its path is too long")
             comparable = folders.get(parent)
@@ -324,9 +326,7 @@ class WheelArchive:
     def _check_folder(self, name: str, path: str, folders: dict[str, str]) -> str:
         comparable = folders.get(path)
         if comparable is None:
-            parent, slash, last = path.rpartition("/")
-            if slash and not parent:
-                raise self._refuse(name, "its path is absolute")
+            parent, _, last = path.rpartition("/")
             above = self._check_folder(name, parent, folders)
             self._check_part(name, last)
             comparable = folders[path] = f"{above}/{_comparable(last)}"
@@ -334,10 +334,7 @@ class WheelArchive:
 
     def _check_part(self, name: str, part: str) -> None:
         if not part or part == ".":
-            absolute = name.startswith("/")
-            raise self._refuse(
-                name, "its path is absolute" if absolute else "a part of its path is empty"
-            )
+            raise self._refuse(name, "a part of its path is empty, or a single dot")
         if part == "..":
             raise self._refuse(name, "its path leaves the wheel by '..'")
         if _BAD_CHARACTER.search(part):

@@ -30,8 +30,10 @@ LAYOUT = "store-v1"
 MANIFEST_VERSION = 1
 ABANDONED_SECONDS = 24 * 3600
 """Unfinished work of others is removed after this long."""
-PARALLEL_BYTES = 16 * 2**20
-"""Wheels that unpack to more than this are unpacked by several threads."""
+FILE_WEIGHT = 20_000
+"""Making a file takes about as long as unpacking so many bytes."""
+PARALLEL_WEIGHT = 16 * 2**20
+"""Wheels that weigh more than this are unpacked by several threads."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -261,7 +263,8 @@ def _unpack_files(archive: WheelArchive, root: Path, file_mode: int) -> list[Sto
         return stored
 
     workers = min(os.cpu_count() or 1, 8)
-    if workers < 2 or sum(file.size for file in archive.entries) < PARALLEL_BYTES:
+    weight = sum(file.size + FILE_WEIGHT for file in archive.entries)
+    if workers < 2 or weight < PARALLEL_WEIGHT:
         return unpack(archive.entries)
     from concurrent.futures import ThreadPoolExecutor
 
@@ -280,8 +283,8 @@ def _shares(files: Sequence[ArchiveFile]) -> list[Sequence[ArchiveFile]]:
     shares = []
     start = weight = 0
     for number, file in enumerate(files):
-        weight += file.size + 20_000
-        if weight > 4 * 2**20:
+        weight += file.size + FILE_WEIGHT
+        if weight > PARALLEL_WEIGHT // 4:
             shares.append(files[start : number + 1])
             start, weight = number + 1, 0
     shares.append(files[start:])
