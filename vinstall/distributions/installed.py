@@ -42,11 +42,11 @@ class InstalledDistribution:
     metadata: CoreMetadata
     installer: str = ""
     requested: bool = False
-    direct_url: Mapping[str, object] | None = None
+    direct_url: Mapping[str, object] | None = field(default=None, hash=False)
     label: str = ""
-    variant: Mapping[str, object] | None = None
-    reason: Mapping[str, object] | None = None
-    kind: str = field(default="dist-info")
+    variant: Mapping[str, object] | None = field(default=None, hash=False)
+    reason: Mapping[str, object] | None = field(default=None, hash=False)
+    kind: str = "dist-info"
 
     @property
     def version(self) -> Version:

@@ -36,10 +36,10 @@ class Link:
 
     url: str
     filename: str
-    hashes: Mapping[str, str] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict, hash=False)
     requires_python: str = ""
     yanked: str | None = None
-    metadata_hashes: Mapping[str, str] | None = None
+    metadata_hashes: Mapping[str, str] | None = field(default=None, hash=False)
     size: int | None = None
     upload_time: str = ""
     index: str = ""

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.distributions.link import Link
     from vinstall.events import Observer
-    from vinstall.resolution.selection import Rules
+    from vinstall.resolution.selection import Choice, Rules
     from vinstall.resolution.source import PackageSource, SupportedLookup
 
 IMPOSSIBLE = "<impossible>"
@@ -454,7 +454,8 @@ class Adapter(_Base):
     def _iter_builds(self, selection: Selection) -> Iterator[Candidate]:
         """The builds of one release; a later one only if it needs other things."""
         seen: list[frozenset[tuple[str, str]]] = []
-        for number, choice in enumerate(selection.choices):
+        choices = sorted(selection.choices, key=self._leaves_installed)
+        for number, choice in enumerate(choices):
             candidate = selection.candidate(choice)
             if number:
                 try:
@@ -466,11 +467,26 @@ class Adapter(_Base):
                 seen.append(needs)
                 yield candidate
             else:
-                assert choice.link is not None
                 self._source.prefetch_metadata([choice.link])
                 yield candidate
-                if len(selection.choices) > 1:
+                if len(choices) > 1:
                     seen.append(self._needs_of(candidate))
+
+    def _leaves_installed(self, choice: Choice) -> bool:
+        """Whether a build was made for another release of something that is installed.
+
+        Such builds are tried later, so that an extension follows the framework that is there.
+        """
+        for line in choice.variant.requirements if choice.variant is not None else ():
+            need = parse_requirement(line)
+            there = self._problem.installed(need.project)
+            if (
+                there is not None
+                and not self._problem.upgraded(need.project)
+                and not need.allows(there.version_text)
+            ):
+                return True
+        return False
 
     def _needs_of(self, candidate: Candidate) -> frozenset[tuple[str, str]]:
         return frozenset((need.key, need.text) for need in self.get_dependencies(Node(candidate)))

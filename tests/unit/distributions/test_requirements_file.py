@@ -101,7 +101,7 @@ def test_line_options() -> None:
     ("line", "part"),
     [
         ("--user", "no such option: --user"),
-        ("a --user", "version specifier"),
+        ("a --user", "no such option: --user"),
         ("a==1 --nope=1", "no such option: --nope"),
         ("a==1 --hash=sha256:12", "not a hash"),
         ("a==1 --variant=CU", "label"),
