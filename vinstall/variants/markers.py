@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from vinstall.errors import RequirementError
 
 if TYPE_CHECKING:
+    _Value = bool | str
     from collections.abc import Iterable
 
     from vinstall.variants.properties import VariantProperty
@@ -107,10 +108,6 @@ def _split_marker(line: str) -> tuple[str, str, str]:
     if found is None:
         return line, "", ""
     return line[: found.start()], ";", line[found.end() :]
-
-
-_Value = "bool | str"
-"""A constant, or marker text that is left to decide."""
 
 
 class _Folder:

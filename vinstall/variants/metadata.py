@@ -7,12 +7,16 @@ entries of PEP 817 and PEP 850.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from vinstall.errors import VariantMetadataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from vinstall.variants.properties import Properties
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +70,90 @@ class VariantMetadata:
     problems: tuple[str, ...] = ()
     schema: str = ""
     origin: str = ""
+
+
+def combine_metadata(parts: Iterable[VariantMetadata]) -> VariantMetadata:
+    """Combine the variant metadata found for one release.
+
+    Implements PEP 825, "Metadata consistency".
+
+    Args:
+        parts: Metadata of one release from one index, in any order; at least one.
+
+    Returns:
+        The union of the labels and providers; namespaces best first, the longest list met.
+
+    Raises:
+        VariantMetadataError: Two parts describe one label or provider differently, or
+            neither of two lists begins with the other. All such places are named.
+    """
+    every = sorted(parts, key=lambda part: part.origin)
+    faults: list[str] = []
+    namespaces = _combine_lists(
+        [part.namespaces for part in every], "default-priorities.namespace", faults
+    )
+    variants: dict[str, Properties] = {}
+    refused: dict[str, str] = {}
+    providers: dict[str, ProviderInfo] = {}
+    features: dict[str, tuple[str, ...]] = {}
+    values: dict[str, Mapping[str, tuple[str, ...]]] = {}
+    for part in every:
+        _merge(variants, part.variants, "variants", faults)
+        _merge(providers, part.providers or {}, "providers", faults)
+        _merge(features, part.feature_priorities, "default-priorities.feature", faults)
+        _merge(values, part.property_priorities, "default-priorities.property", faults)
+        refused.update(part.refused)
+    if faults:
+        raise VariantMetadataError(
+            f"The variant metadata in {', '.join(dict.fromkeys(p.origin for p in every))} "
+            "contradicts itself",
+            "; ".join(dict.fromkeys(faults)),
+        )
+    known = any(part.providers is not None for part in every)
+    return VariantMetadata(
+        namespaces,
+        variants,
+        providers if known else None,
+        features,
+        values,
+        {label: why for label, why in refused.items() if label not in variants},
+        tuple(dict.fromkeys(problem for part in every for problem in part.problems)),
+        max((part.schema for part in every), default=""),
+        ", ".join(dict.fromkeys(part.origin for part in every if part.origin)),
+    )
+
+
+def check_wheel_metadata(wheel: VariantMetadata, label: str, index: VariantMetadata) -> str | None:
+    """How a wheel's own metadata contradicts the index's; ``None`` where it does not."""
+    if set(wheel.variants) != {label}:
+        return f"the wheel does not describe the variant {label} and nothing else"
+    there = index.variants.get(label)
+    if there is not None and _sets(there) != _sets(wheel.variants[label]):
+        return f"the wheel has other properties for {label} than {index.origin or 'its index'}"
+    return None
+
+
+def _sets(properties: Properties) -> dict[tuple[str, str], frozenset[str]]:
+    return {
+        (namespace, feature): frozenset(values)
+        for namespace, features in properties.items()
+        for feature, values in features.items()
+    }
+
+
+def _combine_lists(
+    lists: Sequence[tuple[str, ...]], place: str, faults: list[str]
+) -> tuple[str, ...]:
+    longest = max(lists, key=lambda one: (len(one), one), default=())
+    for one in lists:
+        if longest[: len(one)] != one:
+            faults.append(f"{place}: {list(one)} does not begin {list(longest)}")
+    return longest
+
+
+def _merge(into: dict[str, _T], more: Mapping[str, _T], place: str, faults: list[str]) -> None:
+    for key, value in more.items():
+        if key not in into:
+            into[key] = value
+        elif into[key] != value:
+            faults.append(f"{place}.{key} is described in two ways")
