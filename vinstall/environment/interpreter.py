@@ -1,0 +1,361 @@
+"""Which Python to install for, what it is, and whether it may be changed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vinstall.distributions.target import Target
+from vinstall.errors import (
+    ExternallyManagedError,
+    InterpreterError,
+    VirtualEnvironmentRequiredError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vinstall.events import Observer
+    from vinstall.settings import TargetSettings
+
+_FORMAT = 2
+_PROBE_SECONDS = 30
+_OLDEST = (3, 8)
+_TOOL_RECEIPTS = ("pipx_metadata.json", "uv-receipt.toml")
+
+
+def find_python(settings: TargetSettings, environment: Mapping[str, str]) -> str:
+    """The interpreter to install for, by the rule of ``pip-compat.md`` §5.
+
+    ``--python``; else the running interpreter, except where vinstall sits in an environment
+    made for tools (pipx, uv tool) and ``VIRTUAL_ENV`` names another one.
+
+    Raises:
+        InterpreterError: What was named is no interpreter and no environment.
+    """
+    if settings.python:
+        return _python_of(settings.python)
+    active = environment.get("VIRTUAL_ENV", "")
+    in_tool = any(Path(sys.prefix, name).exists() for name in _TOOL_RECEIPTS)
+    if in_tool and active and Path(active).is_dir():
+        return _python_of(active)
+    return sys.executable
+
+
+def _python_of(text: str) -> str:
+    """The interpreter that a path or a name stands for."""
+    path = Path(text).expanduser()
+    if path.is_dir():
+        for name in ("bin/python", "Scripts/python.exe", "bin/python3", "python.exe"):
+            if (path / name).exists():
+                return str(path / name)
+        raise InterpreterError(
+            f"{text} is not an environment",
+            "there is no Python in it",
+            "Name a virtual environment or an interpreter.",
+        )
+    if path.exists():
+        return os.path.abspath(path)  # noqa: PTH100 (links must not be followed)
+    if os.sep not in text:
+        import shutil
+
+        found = shutil.which(text)
+        if found:
+            return found
+    raise InterpreterError(
+        f"Could not locate Python interpreter {text}", "there is no such file or command"
+    )
+
+
+def probe_target(executable: str, cache_dir: str, observer: Observer) -> Target:
+    """The facts of an interpreter.
+
+    The running interpreter answers in this process; another one is asked by a child, whose
+    answer is kept on disk until the interpreter or its environment changes.
+
+    Args:
+        executable: Path of the interpreter.
+        cache_dir: Folder of the cache; empty for none.
+        observer: Takes nothing today; kept for notes.
+
+    Raises:
+        InterpreterError: It can not run, is no Python, or is too old.
+    """
+    del observer
+    path = _cache_path(executable, cache_dir)
+    if path is not None:
+        kept = _read_kept(path)
+        if kept is not None:
+            return kept
+    facts = _probe_here() if _is_running(executable) else _probe_child(executable)
+    target = _make_target(facts)
+    if path is not None:
+        _keep(path, target)
+    return target
+
+
+def _is_running(executable: str) -> bool:
+    return os.path.abspath(executable) == os.path.abspath(sys.executable)  # noqa: PTH100
+
+
+def _probe_here() -> dict[str, Any]:
+    from vinstall.children import target_probe
+
+    facts: dict[str, Any] = target_probe.probe()
+    return facts
+
+
+def _probe_child(executable: str) -> dict[str, Any]:
+    import json
+    import subprocess
+
+    script = Path(__file__).parent.parent / "children" / "target_probe.py"
+    try:
+        result = subprocess.run(
+            [executable, "-I", str(script)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InterpreterError(f"{executable} can not be run", str(error)) from error
+    mark = b"\nvinstall-target-probe:"
+    found = result.stdout.rpartition(mark)
+    if result.returncode != 0 or not found[1]:
+        text = result.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise InterpreterError(
+            f"{executable} is not a Python that can be installed for",
+            text[-1] if text else "it did not answer",
+        )
+    facts: dict[str, Any] = json.loads(found[2].splitlines()[0])
+    return facts
+
+
+def _make_target(facts: dict[str, Any]) -> Target:
+    from vinstall.environment.tags import list_tags
+
+    version = tuple(int(part) for part in facts["version"].split(".")[:2])
+    major, minor = version[0], version[1]
+    if (major, minor) < _OLDEST:
+        raise InterpreterError(
+            f"{facts['executable']} is Python {facts['version']}",
+            "vinstall installs for Python 3.8 and newer",
+        )
+    known = {key: value for key, value in facts.items() if key != "format"}
+    known["search_path"] = tuple(known["search_path"])
+    tags = list_tags((major, minor), facts["implementation"], facts["facts"])
+    return Target(**known, tags=tags)
+
+
+def _cache_path(executable: str, cache_dir: str) -> Path | None:
+    """Where the facts are kept: a name that changes when the interpreter changes."""
+    if not cache_dir:
+        return None
+    import hashlib
+
+    try:
+        real = os.stat(executable)  # noqa: PTH116
+    except OSError:
+        return None
+    parts = [str(_FORMAT), os.path.abspath(executable), os.path.realpath(executable)]  # noqa: PTH100
+    parts += [str(real.st_mtime_ns), str(real.st_size), os.name, sys.platform]
+    home = Path(executable).parent.parent
+    for path in (home / "pyvenv.cfg", Path(executable).parent / "pyvenv.cfg"):
+        try:
+            parts.append(str(path.stat().st_mtime_ns))
+        except OSError:
+            parts.append("-")
+    parts += [os.environ.get("PYTHONUSERBASE", ""), os.environ.get("PYTHONNOUSERSITE", "")]
+    parts += [os.path.expanduser("~"), str(int(_is_running(executable)))]  # noqa: PTH111
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    return Path(cache_dir) / "interpreters-v1" / f"{digest}.json"
+
+
+def _read_kept(path: Path) -> Target | None:
+    import json
+
+    try:
+        facts = json.loads(path.read_bytes())
+        return Target(
+            **{**facts, "search_path": tuple(facts["search_path"]), "tags": tuple(facts["tags"])}
+        )
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _keep(path: Path, target: Target) -> None:
+    import json
+
+    from vinstall.files import write_atomically
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(asdict(target)).encode())
+    except OSError:
+        return
+
+
+def foreign_target(target: Target, settings: TargetSettings) -> Target:
+    """The target for ``--platform``, ``--python-version``, ``--implementation``, ``--abi``.
+
+    What is not named stays as it is, as in pip; markers follow the named Python version only.
+    """
+    from vinstall.environment.tags import compose_tags, expand_platform, iter_platforms
+
+    version = target.version
+    major, minor = target.python_version
+    if settings.python_version:
+        version = settings.python_version
+        parts = version.split(".")
+        if len(parts) == 1 and len(parts[0]) > 1:
+            parts = [parts[0][0], parts[0][1:]]
+        major, minor = int(parts[0]), int(parts[1]) if len(parts) > 1 else 0
+        version = ".".join([str(major), str(minor), *(parts[2:] or ["0"])])
+    platforms: list[str] = []
+    for platform in settings.platforms:
+        platforms += expand_platform(platform)
+    if not platforms:
+        platforms = list(iter_platforms(target.facts))
+    facts = dict(target.facts)
+    if settings.python_version or settings.platforms:
+        facts["abi_flags"] = ""
+    if settings.platforms:
+        facts["platform"] = ", ".join(settings.platforms)
+    markers = dict(target.markers)
+    markers.update(python_version=f"{major}.{minor}", python_full_version=version)
+    return replace(
+        target,
+        version=version,
+        markers=markers,
+        tags=compose_tags(
+            (major, minor),
+            settings.implementation or target.implementation,
+            platforms,
+            facts,
+            settings.abis,
+        ),
+        facts=facts,
+        is_foreign=True,
+    )
+
+
+def check_guards(target: Target, settings: TargetSettings, environment: Mapping[str, str]) -> None:
+    """See that the environment may be changed.
+
+    Implements PEP 668, and pip's ``--require-virtualenv``.
+
+    Raises:
+        ExternallyManagedError: The system manages it.
+        VirtualEnvironmentRequiredError: One is required and this is none.
+    """
+    del environment
+    if settings.require_virtualenv and not target.is_virtual:
+        raise VirtualEnvironmentRequiredError("Could not find an activated virtualenv (required).")
+    elsewhere = settings.target_dir or settings.prefix or settings.root
+    if elsewhere or settings.break_system_packages or target.is_virtual:
+        return
+    marker = Path(target.stdlib, "EXTERNALLY-MANAGED")
+    if not marker.is_file():
+        return
+    raise ExternallyManagedError(
+        "This environment is externally managed",
+        read_managed_text(marker),
+        "Make a virtual environment: python3 -m venv .venv && .venv/bin/python -m pip install "
+        "vinstall. To change this one all the same, add --break-system-packages.",
+    )
+
+
+def read_managed_text(marker: Path) -> str:
+    """The ``Error`` text of an EXTERNALLY-MANAGED file (PEP 668)."""
+    import configparser
+    import locale
+
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read(marker, encoding="utf-8")
+        section = dict(parser["externally-managed"])
+    except (configparser.Error, KeyError, UnicodeDecodeError):
+        return ""
+    language = (locale.getlocale(locale.LC_MESSAGES)[0] if os.name != "nt" else None) or ""
+    for key in (f"error-{language}".lower(), f"error-{language.partition('_')[0]}", "error"):
+        if section.get(key):
+            return section[key]
+    return ""
+
+
+def install_paths(target: Target, settings: TargetSettings) -> tuple[Mapping[str, str], str]:
+    """Where an install writes, and a sentence where that is not the plain environment.
+
+    Implements pip's ``--target``, ``--prefix``, ``--root``, ``--user``, and its fall-back to
+    the user scheme where the environment can not be written.
+
+    Raises:
+        InterpreterError: ``--user`` was given and the user scheme is off.
+    """
+    if settings.target_dir:
+        folder = os.path.abspath(settings.target_dir)  # noqa: PTH100
+        return {
+            "purelib": folder,
+            "platlib": folder,
+            "scripts": str(Path(folder, "bin")),
+            "data": folder,
+            "headers": str(Path(folder, "include")),
+        }, ""
+    paths = dict(target.paths)
+    note = ""
+    if settings.prefix:
+        paths = _move(paths, target.prefix, os.path.abspath(settings.prefix))  # noqa: PTH100
+    elif settings.user:
+        paths = dict(_user_paths(target))
+    elif (
+        settings.user is None
+        and not settings.root
+        and not target.is_virtual
+        and target.user_paths
+        and not _is_writable(paths)
+    ):
+        paths = dict(target.user_paths)
+        note = "Defaulting to user installation because normal site-packages is not writeable"
+    if settings.root:
+        root = os.path.abspath(settings.root)  # noqa: PTH100
+        paths = {
+            name: os.path.join(root, os.path.splitdrive(path)[1].lstrip("/\\"))  # noqa: PTH118
+            for name, path in paths.items()
+        }
+    return paths, note
+
+
+def _user_paths(target: Target) -> Mapping[str, str]:
+    if target.user_paths:
+        return target.user_paths
+    why = (
+        "user site-packages are not visible in this virtualenv"
+        if target.is_virtual
+        else "the user scheme is switched off for this interpreter"
+    )
+    raise InterpreterError("Can not perform a '--user' install", why)
+
+
+def _move(paths: Mapping[str, str], old: str, new: str) -> dict[str, str]:
+    moved = {}
+    for name, path in paths.items():
+        tail = os.path.relpath(path, old)
+        if tail.startswith(os.pardir) or "/local/" in f"/{tail}/".replace(os.sep, "/")[:8]:
+            tail = os.path.relpath(path, os.path.commonpath([path, old]))
+            tail = tail.removeprefix(f"local{os.sep}")
+        moved[name] = os.path.normpath(os.path.join(new, tail))  # noqa: PTH118
+    return moved
+
+
+def _is_writable(paths: Mapping[str, str]) -> bool:
+    for name in ("purelib", "platlib"):
+        path = Path(paths[name])
+        while not path.exists() and path != path.parent:
+            path = path.parent
+        if not os.access(path, os.W_OK):
+            return False
+    return True
