@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from vinstall import __version__
 from vinstall.errors import ProfileError
-from vinstall.variants.supported import SupportedProperties
 from vinstall.workflow.context import Context, read_profile
 
 if TYPE_CHECKING:
     from vinstall.events import Observer
     from vinstall.profile import MachineProfile
     from vinstall.settings import Settings
+    from vinstall.variants.supported import SupportedProperties
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def run_make_profile(settings: Settings, observer: Observer) -> MachineProfile:
         "machine": platform.machine(),
         "python": target.version,
     }
-    return MachineProfile(schema=1, made=made, target=None, supported=supported, origin="")
+    return MachineProfile(supported, made)
 
 
 def save_profile(path: str, settings: Settings, observer: Observer) -> MachineProfile:
