@@ -1,0 +1,158 @@
+"""Which provider answers for a namespace, and whether it may run. Decides, and runs nothing.
+
+Implements ``variants.md`` §3, steps 1 to 6. What a namespace claims is never enough: a wheel
+may name another package for it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from vinstall.distributions.filename import normalize_name
+from vinstall.distributions.requirement import evaluate_marker, parse_marker
+from vinstall.errors import RequirementError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vinstall.settings import VariantSettings
+    from vinstall.variants.metadata import ProviderInfo, VariantMetadata
+
+BUNDLED = (
+    "vinstall-provider-nvidia",
+    "vinstall-provider-x86-64",
+    "vinstall-provider-aarch64",
+    "vinstall-provider-amd",
+    "vinstall-provider-intel",
+)
+"""Distributions whose plugins are trusted without being named by the user."""
+
+_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedPlugin:
+    """A plugin that lies beside vinstall and may run.
+
+    Attributes:
+        namespace: The namespace that it answers for.
+        distribution: The distribution that it belongs to.
+        version: That distribution's version.
+        object: ``module:object``.
+        stands_in_for: Normalized names of public provider packages whose wheels it serves.
+        variables: Environment variables that change its answer.
+        fingerprint: Changes whenever its answer could change.
+    """
+
+    namespace: str
+    distribution: str
+    version: str
+    object: str
+    stands_in_for: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who answers for a namespace.
+
+    Attributes:
+        kind: ``static``, ``profile``, ``plugin`` (trusted, beside us), ``package`` (trusted
+            by the user, to be installed apart), or ``nobody``.
+        reason: Why nobody does.
+        plugin: The plugin, where it is one of ours.
+        requires: The requirements of the provider package, where it is a package.
+        plugin_api: Its ``module:object``.
+    """
+
+    kind: Literal["static", "profile", "plugin", "package", "nobody"]
+    reason: str = ""
+    plugin: TrustedPlugin | None = None
+    requires: tuple[str, ...] = ()
+    plugin_api: str = ""
+
+
+def choose_provider(
+    namespace: str,
+    metadata: VariantMetadata,
+    plugins: Mapping[str, TrustedPlugin],
+    settings: VariantSettings,
+    *,
+    profiled: frozenset[str],
+    markers: Mapping[str, str],
+    is_foreign: bool,
+) -> Decision:
+    """Decide who answers.
+
+    Args:
+        namespace: The namespace in question.
+        metadata: What the release says of providers.
+        plugins: Namespace → trusted plugin beside vinstall.
+        settings: Trust, opt-ins, the off switch.
+        profiled: Namespaces that the user's profile has.
+        markers: Marker environment of the target.
+        is_foreign: Whether the target is another machine.
+    """
+    info = metadata.providers.get(namespace) if metadata.providers is not None else None
+    if info is not None and info.optional and namespace not in settings.enabled:
+        return Decision(
+            "nobody",
+            f"its provider is optional; --enable-provider {namespace} switches it on",
+        )
+    if info is not None and info.static_properties is not None:
+        return Decision("static")
+    if namespace in profiled:
+        return Decision("profile")
+    if info is not None and info.enable_if and not _holds(info.enable_if, markers):
+        return Decision("nobody", f"its provider is only for machines where {info.enable_if}")
+    if settings.profile:
+        return Decision("nobody", f"the profile {settings.profile} does not have it")
+    if is_foreign:
+        return Decision(
+            "nobody",
+            "the target is another machine; --profile FILE says what that one supports",
+        )
+    if settings.no_providers:
+        return Decision("nobody", "no provider may be asked (--no-providers)")
+    return _choose_plugin(namespace, info, plugins, settings)
+
+
+def _choose_plugin(
+    namespace: str,
+    info: ProviderInfo | None,
+    plugins: Mapping[str, TrustedPlugin],
+    settings: VariantSettings,
+) -> Decision:
+    ours = plugins.get(namespace)
+    if info is None or info.builtin:
+        if ours is not None:
+            return Decision("plugin", plugin=ours)
+        return Decision("nobody", f"no trusted plugin answers for {namespace}")
+    packages = [normalize_name(_package_of(line)) for line in info.requires]
+    package = packages[0] if packages else normalize_name(info.plugin_api.partition(":")[0])
+    if ours is not None and (
+        package in ours.stands_in_for or package == normalize_name(ours.distribution)
+    ):
+        return Decision("plugin", plugin=ours)
+    if package in {normalize_name(name) for name in settings.trusted}:
+        plugin_api = info.plugin_api or package.replace("-", "_")
+        return Decision("package", requires=info.requires, plugin_api=plugin_api)
+    return Decision(
+        "nobody",
+        f"its provider {package} is not trusted; --trust-provider {package} would let it run",
+    )
+
+
+def _package_of(line: str) -> str:
+    found = _NAME.match(line)
+    return found[1].rstrip("._-") if found else line
+
+
+def _holds(marker: str, markers: Mapping[str, str]) -> bool:
+    try:
+        return evaluate_marker(parse_marker(marker), markers, "")
+    except RequirementError:
+        return False
