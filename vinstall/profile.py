@@ -84,7 +84,7 @@ def parse_profile(text: str, origin: str) -> MachineProfile:
     return MachineProfile(
         SupportedProperties(
             supported,
-            {namespace: source for namespace in supported},
+            dict.fromkeys(supported, source),
             {
                 namespace: f"the profile {origin} supports nothing of it"
                 for namespace, features in supported.items()

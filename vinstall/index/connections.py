@@ -153,7 +153,7 @@ class Connections:
         system: ssl.SSLContext = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if _PLATFORM.startswith("linux"):
             paths = ssl.get_default_verify_paths()
-            if paths.cafile is None and paths.capath is None:
+            if not (paths.cafile or paths.capath):
                 import certifi
 
                 system.load_verify_locations(certifi.where())

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall import __version__
 from vinstall.errors import ProfileError, RequirementError
 from vinstall.events import Warned
 
@@ -115,7 +114,6 @@ class Context:
         return HttpClient(
             self.settings.index,
             self.observer,
-            user_agent=user_agent(self.base_target, self.environment),
             environment=self.environment,
         )
 
@@ -241,22 +239,3 @@ def read_profile(path: str) -> MachineProfile:
     except (OSError, UnicodeDecodeError) as error:
         raise ProfileError(f"The profile {path} can not be read", str(error)) from error
     return parse_profile(text, path)
-
-
-def user_agent(target: Target, environment: Mapping[str, str]) -> str:
-    """Who we are, in the form that indexes count installers by."""
-    import json
-
-    facts: dict[str, object] = {
-        "installer": {"name": "vinstall", "version": __version__},
-        "python": target.version,
-        "implementation": {"name": target.markers.get("platform_python_implementation", "")},
-        "system": {"name": target.markers.get("platform_system", "")},
-        "cpu": target.markers.get("platform_machine", ""),
-        "ci": True if environment.get("CI") or environment.get("BUILD_BUILDID") else None,
-    }
-    data = environment.get("PIP_USER_AGENT_USER_DATA")
-    if data:
-        facts["user_data"] = data
-    text = json.dumps(facts, separators=(",", ":"), sort_keys=True)
-    return f"vinstall/{__version__} {text}"

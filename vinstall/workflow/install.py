@@ -224,10 +224,11 @@ def _fetch(
     if known and (not expected or known in expected.get("sha256", ())):
         stored = context.store.find(known)
         if stored is not None:
-            how = "local" if link.is_file else "cache"
-            context.observer.receive(
-                FileChosen(how, _shown_name(link), link.size if how == "cache" else None)
-            )
+            if link.is_file:
+                chosen = FileChosen("local", _shown_name(link))
+            else:
+                chosen = FileChosen("cache", link.filename, link.size)
+            context.observer.receive(chosen)
             context.observer.receive(StageAdvanced("download", 1, link.filename))
             return Fetched(stored, known)
     downloaded = downloader.fetch(link, expected or None, folder)
