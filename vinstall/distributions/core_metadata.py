@@ -45,8 +45,8 @@ def parse_core_metadata(data: bytes | str, origin: str) -> CoreMetadata:
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     values: dict[str, list[str]] = {}
     last: list[str] | None = None
-    for line in text.splitlines():
-        if not line.strip():
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if not line:
             break
         if line[0] in " \t":
             if last:

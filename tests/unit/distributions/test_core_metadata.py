@@ -22,6 +22,14 @@ def test_fields_end_at_the_first_blank_line() -> None:
     assert found.extras == ("x",)
 
 
+def test_a_line_of_blanks_goes_on_with_its_field() -> None:
+    found = parse_core_metadata(
+        b"Name: a\r\nVersion: 1\r\nLicense: one\r\n        \r\n        two\x0c\r\nRequires-Dist: b\r\n",
+        "a",
+    )
+    assert found.requires_dist == ("b",)
+
+
 @pytest.mark.parametrize("data", [b"", b"Name: a\n", b"Version: 1\n", b"\xff\xfe"])
 def test_name_and_version_are_required(data: bytes) -> None:
     with pytest.raises(WheelFormatError, match="somewhere"):
