@@ -80,7 +80,7 @@ class Journal:
                 "moves": list(intent.moves),
                 "stash": [stash[path] for path in intent.moves],
                 "targets": list(intent.targets),
-                "folders": [*made, *intent.folders],
+                "folders": list(dict.fromkeys([*made, *intent.folders])),
                 "cleared": list(intent.cleared),
                 "roots": list(intent.roots),
                 "names": list(intent.names),
@@ -166,22 +166,24 @@ class Journal:
     def _remove_targets(self) -> None:
         caches: dict[str, dict[str, list[str]]] = {}
         for target in self.intent.targets:
-            aside = self.stash.get(target)
-            if aside is not None and not os.path.lexists(aside):
-                continue  # what is there is still, or again, the old file
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                os.unlink(target)
+            self._remove_new(target)
             if target.endswith(".py"):
                 folder, name = os.path.split(target)
                 cache = os.path.join(folder, "__pycache__")
                 if cache not in caches:
                     caches[cache] = bytecode_files(cache)
                 for compiled in caches[cache].get(name[:-3], ()):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(os.path.join(cache, compiled))
+                    self._remove_new(os.path.join(cache, compiled))
         for cache in caches:
             with contextlib.suppress(OSError):
                 os.rmdir(cache)
+
+    def _remove_new(self, path: str) -> None:
+        aside = self.stash.get(path)
+        if aside is not None and not os.path.lexists(aside):
+            return  # what is there is still, or again, the old file
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(path)
 
     def _remove_emptied(self) -> None:
         roots = set(self.intent.roots)

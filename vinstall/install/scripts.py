@@ -123,9 +123,10 @@ def format_shebang(executable: str, arguments: str = "") -> bytes:
         len(simple) <= MAX_SHEBANG and not re.search(rb"\s", path) and b"\n" not in words
     ):
         return simple + b"\n"
-    quoted = re.sub(rb'([\\"$`])', rb"\\\1", path)
+    # single quotes: to Python, a backslash before anything else would be a wrong escape
+    quoted = b"'" + path.replace(b"'", rb"'\''") + b"'"
     more = b" " + words if words else b""
-    return b"#!/bin/sh\n'''exec' \"" + quoted + b'"' + more + b' "$0" "$@"\n' + b"' '''\n"
+    return b"#!/bin/sh\n'''exec' " + quoted + more + b' "$0" "$@"\n' + b"' '''\n"
 
 
 def write_launcher(script: Script, executable: str) -> tuple[Launcher, ...]:

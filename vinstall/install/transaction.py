@@ -20,7 +20,7 @@ import contextlib
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from vinstall.distributions.record import RecordEntry, format_record
 from vinstall.errors import CancelledError, InstallError, VinstallError
@@ -154,8 +154,8 @@ def apply_steps(
         checkpoint = options.checkpoint or _no_checkpoint
         checkpoint("journal")
         journal = Journal.begin(paths["purelib"], plan.intent)
-    except OSError as error:
-        raise _install_error(error, rolled_back=True) from error
+    except BaseException as error:
+        _raise(error)
     try:
         _carry_out(plan, journal, paths, executable, options, observer, checkpoint)
         checkpoint("commit")
@@ -252,7 +252,7 @@ def environment_lock(purelib: Path, observer: Observer) -> Iterator[None]:
                 )
             )
         except OSError as error:
-            raise _install_error(error, rolled_back=True) from error
+            raise _install_error(error) from error
         yield
 
 
@@ -305,8 +305,9 @@ def _make_plan(
             continue  # the same bytes are there already
         else:
             moves[file.target] = None
-            moves.update(dict.fromkeys(_stale_bytecode(file.target)))
         one.place.append(file)
+    for one in work:
+        moves.update(dict.fromkeys(_stale_bytecode(one.place, folders)))
     targets = [file.target for one in work for file in one.place]
     targets += [os.path.join(one.layout.dist_info, "RECORD") for one in work]
     for one in work:
@@ -420,12 +421,18 @@ def _folders_to_clear(file: PlacedFile, name: str, moves: Mapping[str, object]) 
     return cleared
 
 
-def _stale_bytecode(path: str) -> list[str]:
-    if not path.endswith(".py"):
-        return []
-    folder, name = os.path.split(path)
-    cache = os.path.join(folder, "__pycache__")
-    return [os.path.join(cache, one) for one in bytecode_files(cache).get(name[:-3], ())]
+def _stale_bytecode(files: Sequence[PlacedFile], folders: Mapping[str, bool]) -> Iterator[str]:
+    """Compiled files that lie where those of new modules will lie."""
+    caches: dict[str, dict[str, list[str]]] = {}
+    for file in files:
+        if file.target.endswith(".py"):
+            folder, name = os.path.split(file.target)
+            if folders[folder]:
+                cache = os.path.join(folder, "__pycache__")
+                if cache not in caches:
+                    caches[cache] = bytecode_files(cache)
+                for compiled in caches[cache].get(name[:-3], ()):
+                    yield os.path.join(cache, compiled)
 
 
 class _Overlaps:
@@ -495,7 +502,8 @@ def _carry_out(
         os.rmdir(folder)
     for folder in plan.intent.folders:
         checkpoint(f"folder {folder}")
-        os.mkdir(folder)
+        if not os.path.isdir(folder):  # the journal made the way to its own place
+            os.mkdir(folder)
     umask = current_umask()
     placer = Placer(umask, link=options.link)
     for one in plan.work:
@@ -585,8 +593,8 @@ def _write_record(one: _Work, compiled: Mapping[str, Sequence[str]], umask: int)
     write_new(record.target, content, 0o666 & ~umask)
 
 
-def _undo(journal: Journal, error: BaseException) -> None:
-    """Roll back; always raises."""
+def _undo(journal: Journal, error: BaseException) -> NoReturn:
+    """Roll back and raise what the caller shall see."""
     while True:
         try:
             journal.roll_back()
@@ -600,20 +608,22 @@ def _undo(journal: Journal, error: BaseException) -> None:
                 "command will try to put them back.",
                 rolled_back=False,
             ) from error
-        break
+        _raise(error)
+
+
+def _raise(error: BaseException) -> NoReturn:
+    """Raise an error in our words; the environment is as it was."""
     if isinstance(error, OSError):
-        raise _install_error(error, rolled_back=True) from error
-    if isinstance(error, VinstallError):
-        raise error
+        raise _install_error(error) from error
     if isinstance(error, KeyboardInterrupt):
         raise CancelledError(
             "The installation was interrupted", "the environment is as it was before"
         ) from error
-    if isinstance(error, Exception):
-        raise InstallError(
-            "The installation failed and was undone", f"{type(error).__name__}: {error}"
-        ) from error
-    raise error
+    if isinstance(error, VinstallError) or not isinstance(error, Exception):
+        raise error
+    raise InstallError(
+        "The installation failed and was undone", f"{type(error).__name__}: {error}"
+    ) from error
 
 
 def _finish(journal: Journal) -> None:
@@ -622,7 +632,7 @@ def _finish(journal: Journal) -> None:
         journal.finish()
 
 
-def _install_error(error: OSError, *, rolled_back: bool) -> InstallError:
+def _install_error(error: OSError) -> InstallError:
     import errno
 
     path = error.filename2 or error.filename or ""
@@ -636,7 +646,6 @@ def _install_error(error: OSError, *, rolled_back: bool) -> InstallError:
         "The environment could not be changed",
         f"{path}: {why}" if path else why,
         fix,
-        rolled_back=rolled_back,
     )
 
 
