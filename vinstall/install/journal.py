@@ -9,7 +9,7 @@ cleaned up. Both can be interrupted and begun again any number of times.
 
 # os.path and not pathlib: a change can touch tens of thousands of files
 # ruff: noqa: PTH102, PTH103, PTH104, PTH105, PTH106, PTH108, PTH110, PTH112
-# ruff: noqa: PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH208, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 JOURNAL_NAME = ".vinstall-journal"
+TRASH_PREFIX = ".vinstall-trash-"
 JOURNAL_VERSION = 1
 
 
@@ -73,7 +74,11 @@ class Journal:
         folder = journal_folder(site_packages)
         made = make_folders(site_packages)
         try:
-            os.mkdir(folder)
+            os.mkdir(folder)  # fails where there is a journal already: it is not ours to touch
+        except BaseException:
+            _remove_folders(made)
+            raise
+        try:
             stash = _name_stash(folder, intent.moves)
             document: dict[str, Any] = {
                 "version": JOURNAL_VERSION,
@@ -204,13 +209,35 @@ class Journal:
         # journal.json goes last: without it, nobody would know what the stash is
         stash = os.path.join(self.folder, "stash")
         _remove_tree(stash)
-        if os.path.lexists(stash):
+        if os.path.lexists(stash) and not (self.is_committed and self._throw_away(stash)):
             return
         for name in ("journal.new", "journal.json", "committed"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.folder, name))
         with contextlib.suppress(OSError):
             os.rmdir(self.folder)
+
+    def _throw_away(self, stash: str) -> bool:
+        """Move what Windows does not remove (a library in use) out of the way."""
+        import tempfile
+
+        try:
+            trash = tempfile.mkdtemp(prefix=TRASH_PREFIX, dir=os.path.dirname(self.folder))
+            for name in os.listdir(stash):
+                os.rename(os.path.join(stash, name), os.path.join(trash, name))
+            os.rmdir(stash)
+        except OSError:
+            return False
+        return True
+
+
+def remove_trash(site_packages: str) -> None:
+    """Remove what could not be removed when it was replaced, as far as that works now."""
+    folder = os.path.realpath(site_packages)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(TRASH_PREFIX):
+                _remove_tree(os.path.join(folder, name))
 
 
 def journal_folder(site_packages: str) -> str:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from vinstall.distributions.record import RecordEntry, format_record
 from vinstall.errors import CancelledError, InstallError, VinstallError
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
-from vinstall.install.journal import Intent, Journal, journal_folder
+from vinstall.install.journal import Intent, Journal, journal_folder, remove_trash
 from vinstall.install.placement import (
     SCHEMES,
     Layout,
@@ -188,6 +188,7 @@ def recover(paths: Mapping[str, str], observer: Observer) -> bool:
     """
     found = False
     for folder in {os.path.realpath(paths[scheme]) for scheme in ("purelib", "platlib")}:
+        remove_trash(folder)
         try:
             journal = Journal.find(folder)
             if journal is None:
