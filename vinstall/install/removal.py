@@ -120,7 +120,11 @@ class _PathCheck:
     """Collects paths, and keeps those inside the roots."""
 
     def __init__(self, distribution: InstalledDistribution, roots: Sequence[str]) -> None:
-        inside = roots or (environment_root(distribution.location),)
+        # not the location: that of an egg-link is the project's folder
+        holder = os.path.dirname(distribution.info)
+        if os.path.basename(distribution.info) == "EGG-INFO":
+            holder = os.path.dirname(holder)
+        inside = roots or (environment_root(holder),)
         real = {os.path.realpath(root) for root in inside}
         self._roots = tuple(f"{root.rstrip(os.sep)}{os.sep}" for root in real)
         self._exact = real
@@ -237,7 +241,7 @@ def _paths_in(text: str, distribution: InstalledDistribution) -> Iterable[str]:
 def _egg_link_files(distribution: InstalledDistribution, paths: _PathCheck) -> OwnedFiles:
     link = distribution.info
     paths.add(link)
-    return paths.to_owned(_without_line(distribution.location, _first_line(link)))
+    return paths.to_owned(_without_line(os.path.dirname(link), _first_line(link)))
 
 
 def _egg_files(distribution: InstalledDistribution, paths: _PathCheck) -> OwnedFiles:

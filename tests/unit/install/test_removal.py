@@ -178,7 +178,7 @@ def test_an_unpacked_egg_and_its_line(tmp_path: Path) -> None:
     write(egg / "EGG-INFO" / "PKG-INFO")
     write(egg / "demo.py")
     pth = write(tmp_path / "easy-install.pth", "./other.egg\n./demo-1.0-py3.11.egg\n")
-    found = owned_files(installed(egg, egg / "EGG-INFO", "egg-info"), [str(tmp_path)])
+    found = owned_files(installed(tmp_path, egg / "EGG-INFO", "egg-info"))
     assert {Path(path).name for path in found.files} == {"PKG-INFO", "demo.py"}
     assert dict(found.edits) == {os.path.realpath(pth): b"./other.egg\n"}
 
@@ -189,7 +189,7 @@ def test_an_egg_link_and_its_line(tmp_path: Path) -> None:
     site = tmp_path / "lib" / "site-packages"
     link = write(site / "demo.egg-link", f"{project}\n.")
     pth = write(site / "easy-install.pth", f"{project}\n/other\n")
-    one = installed(site, link, "egg-link")
+    one = installed(project, link, "egg-link")
     assert files_of(one) == (link.resolve(), pth.resolve())
     assert dict(owned_files(one).edits) == {os.path.realpath(pth): b"/other\n"}
 
