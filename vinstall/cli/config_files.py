@@ -34,6 +34,11 @@ _OUR_ALIASES = {
     "--enabled-providers": "--enable-provider",
 }
 _NOT_IN_FILES = frozenset({"--help", "--version", "--isolated"})
+_NOT_IN_PROJECTS = frozenset(
+    {"--trust-provider", "--enable-provider", "--python", "--cache-dir", "--log"}
+)
+"""What a checkout must not decide for whoever works in it: which code runs, and where the
+files lie that later runs believe."""
 _NO_SETTINGS = frozenset({"VINSTALL_VERSION", "VINSTALL_HELP"})
 
 
@@ -372,7 +377,8 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
     """What one of our files says: its keys for all commands, then the table of the command.
 
     Raises:
-        ConfigurationError: The file is broken, has an unknown key, or a value of a wrong type.
+        ConfigurationError: The file is broken, has an unknown key, or a value of a wrong type;
+            or a project's ``pyproject.toml`` has a key that only the user may set.
     """
     try:
         content = Path(path).read_bytes()
@@ -408,6 +414,13 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
                     f"{source} is not a setting of vinstall",
                     f"the file has an unknown key {name!r}",
                     "Keys are the long names of options, like 'index-url' or 'no-variant'.",
+                )
+            if where != path and spelling in _NOT_IN_PROJECTS:
+                raise ConfigurationError(
+                    f"{source} can not be set by a project",
+                    "it would let whoever wrote the project decide what runs on this machine",
+                    f"Take it out of {path}; set it in your own vinstall.toml, as VINSTALL_"
+                    f"{spelling[2:].upper().replace('-', '_')}, or on the command line.",
                 )
             option = options.get(spelling)
             if option is not None and (not inside or key == section):

@@ -384,7 +384,6 @@ def test_our_files(place: Path) -> None:
     write(
         place / "project/pyproject.toml",
         "[tool.vinstall]\n"
-        'trusted-providers = ["some-provider"]\n'
         'extra-index-url = ["https://a.test"]\n'
         'no-variant = ["foo"]\n'
         'no-binary = ["a", "b"]\n'
@@ -399,7 +398,6 @@ def test_our_files(place: Path) -> None:
         "retries = 1\n",
     )
     merged = settings(place, "install x")
-    assert merged.variants.trusted == ("some-provider",)
     assert merged.index.extra_index_urls == ("https://a.test",)
     assert merged.variants.disabled == Names(names=frozenset({"foo"}))
     assert merged.resolve.no_binary == Names(names=frozenset({"a", "b"}))
@@ -409,6 +407,37 @@ def test_our_files(place: Path) -> None:
     assert merged.compile
     assert merged.index.retries == 5
     assert settings(place, "list").index.retries == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'trusted-providers = ["evil"]',
+        'trust-provider = "evil"',
+        'Trusted_Providers = ["evil"]',
+        'enabled-providers = ["evil"]',
+        'python = "./evil"',
+        'cache-dir = "evil"',
+        'log = "evil"',
+        '[tool.vinstall.install]\ntrusted-providers = ["evil"]',
+        '[tool.vinstall.list]\ntrusted-providers = ["evil"]',
+    ],
+)
+def test_a_project_can_not_let_code_run(place: Path, line: str) -> None:
+    path = write(place / "project/pyproject.toml", f"[tool.vinstall]\n{line}\n")
+    with pytest.raises(ConfigurationError) as caught:
+        settings(place, "install x")
+    assert "can not be set by a project" in caught.value.what
+    assert str(path) in caught.value.fix
+
+
+def test_the_user_can_trust_providers_in_every_other_place(place: Path) -> None:
+    for path in (place / "home/.config/vinstall/vinstall.toml", place / "prefix/vinstall.toml"):
+        write(path, 'trusted-providers = ["Some_Provider"]\n')
+        assert settings(place, "install x").variants.trusted == ("some-provider",)
+        path.unlink()
+    merged = settings(place, "install x", VINSTALL_TRUSTED_PROVIDERS="Some_Provider other")
+    assert merged.variants.trusted == ("some-provider", "other")
 
 
 def test_the_nearest_project_file_alone_is_read(place: Path) -> None:
