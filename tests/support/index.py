@@ -779,7 +779,8 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(fault, Redirect):
             return _Answer(fault.code, {"Location": fault.location}, b"")
         if isinstance(fault, HtmlPage):
-            page = _document("Notice", f"<p>{html.escape(fault.text)}</p>\n").encode()
+            text = html.escape(fault.text)
+            page = f"<!DOCTYPE html><html><body><p>{text}</p></body></html>\n".encode()
             return _Answer(200, {"Content-Type": "text/html; charset=utf-8"}, page)
         if isinstance(fault, Replaced):
             kind = fault.content_type or answer.headers.get("Content-Type", "text/plain")

@@ -51,15 +51,11 @@ class InstalledDatabase:
     def __contains__(self, project: object) -> bool:
         return project in self._places()
 
-    def fingerprint(self) -> tuple[tuple[str, int], ...]:
-        """Changes whenever a distribution comes or goes: the folders and their times."""
-        times = []
-        for folder in self._folders:
-            try:
-                times.append((folder, os.stat(folder).st_mtime_ns))  # noqa: PTH116
-            except OSError:
-                times.append((folder, 0))
-        return tuple(times)
+    def is_current(self) -> bool:
+        """Whether the folders still hold the distributions that were read."""
+        if self._found is None:
+            return True
+        return self._found == self._list_all()
 
     def forget(self) -> None:
         """Forget what was read, since the environment has changed."""
@@ -69,11 +65,15 @@ class InstalledDatabase:
     def _places(self) -> dict[str, tuple[str, str]]:
         """Normalized project → (folder, name of the entry in it)."""
         if self._found is None:
-            self._found = {}
-            for folder in self._folders:
-                for project, name in _list_folder(folder):
-                    self._found.setdefault(project, (folder, name))
+            self._found = self._list_all()
         return self._found
+
+    def _list_all(self) -> dict[str, tuple[str, str]]:
+        found: dict[str, tuple[str, str]] = {}
+        for folder in self._folders:
+            for project, name in _list_folder(folder):
+                found.setdefault(project, (folder, name))
+        return found
 
 
 def _list_folder(folder: str) -> list[tuple[str, str]]:

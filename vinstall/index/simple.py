@@ -236,14 +236,14 @@ def _parse_html(
     base = strip_credentials(url)
     links: list[Link] = []
     meta: dict[str, str] = {}
-    anchors = 0
+    listed = 0
     based = False
 
     class Parser(HTMLParser):
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            nonlocal anchors, base, based
+            nonlocal listed, base, based
             if tag == "a":
-                anchors += 1
+                listed += _is_listing(dict(attrs).get("href") or "")
                 link = _link_from_anchor(dict(attrs), base, make)
                 if link is not None:
                     links.append(link)
@@ -267,13 +267,19 @@ def _parse_html(
     _check_version(meta.get("pypi:repository-version"), url)
     if meta.get("pypi:project-status") == "quarantined":
         return ()
-    if not links and not any_page and "pypi:repository-version" not in meta and not anchors:
+    if not links and not any_page and "pypi:repository-version" not in meta and not listed:
         raise IndexAccessError(
             f"{redact_url(url)} is not a page of a simple index",
-            "it is an HTML page without any link",
+            "it is an HTML page that lists no files",
             "check the address of the index, and whether a proxy or a login page answers for it",
         )
     return tuple(links)
+
+
+def _is_listing(href: str) -> bool:
+    """Whether a link is one that a list of files has: a file, or the way up."""
+    path = href.partition("#")[0].partition("?")[0]
+    return path.startswith("..") or path.lower().endswith((*_KEPT, ".egg", ".exe", ".asc", ".msi"))
 
 
 def _join(base: str, href: str) -> str:

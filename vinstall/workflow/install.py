@@ -16,6 +16,7 @@ from vinstall.events import (
     Collecting,
     FileChosen,
     InstallingStarted,
+    Noted,
     StageAdvanced,
     StageFinished,
     StageStarted,
@@ -86,8 +87,12 @@ def _install(context: Context) -> InstallResult:
 
     _check_foreign(context)
     settings = context.settings
+    paths, note = install_paths(context.base_target, settings.target)
     if not settings.dry_run:
         check_guards(context.base_target, settings.target, context.environment)
+        if note:
+            context.observer.receive(Noted(note, verbosity=0))
+        _finish_earlier(context, paths)
     gathered = gather(context)
     settings = context.settings
     resolved = resolve_requests(context, gathered)
@@ -108,9 +113,15 @@ def _install(context: Context) -> InstallResult:
             summary if settings.dry_run else (), variants, settings.dry_run, report, (), hints
         )
     _tell_collecting(context, resolved)
-    paths, _note = install_paths(context.base_target, settings.target)
     fetched = fetch_changes(context, resolved)
-    _apply(context, resolved, fetched, paths)
+    if not _apply(context, resolved, fetched, paths):
+        # Another process has changed the environment since it was read: decide again.
+        context.installed.forget()
+        resolved = resolve_requests(context, gathered)
+        changes = resolved.plan.installs
+        fetched = fetch_changes(context, resolved)
+        _apply(context, resolved, fetched, paths, settled=True)
+        summary, variants = _summary(changes), _variant_lines(changes)
     return InstallResult(
         summary, variants, False, report, _find_conflicts(context, resolved), hints
     )
@@ -256,13 +267,32 @@ def expected_hashes(resolved: Resolved, change: Change) -> dict[str, frozenset[s
     return merge_hashes((*own, *resolved.constraints.get(change.resolved.project, ())))
 
 
+def _finish_earlier(context: Context, paths: Mapping[str, str]) -> None:
+    """Finish or undo what an earlier command left half done, before anything is read."""
+    from vinstall.install.journal import journal_folder
+
+    if not Path(journal_folder(paths["purelib"])).is_dir():
+        return
+    from vinstall.install.transaction import environment_lock, recover
+
+    with environment_lock(Path(paths["purelib"]), context.observer):
+        recover(paths, context.observer)
+
+
 def _apply(
     context: Context,
     resolved: Resolved,
     fetched: Mapping[str, Fetched],
     paths: Mapping[str, str],
-) -> None:
-    """Change the environment: all of it, or nothing."""
+    *,
+    settled: bool = False,
+) -> bool:
+    """Change the environment: all of it, or nothing.
+
+    Returns:
+        Whether it was done; not where the environment is no longer the one that was read,
+        unless ``settled`` says that this does not matter.
+    """
     from vinstall.install.transaction import (
         InstallOptions,
         apply_steps,
@@ -272,7 +302,9 @@ def _apply(
 
     settings = context.settings
     with environment_lock(Path(paths["purelib"]), context.observer):
-        recover(paths, context.observer)
+        changed = recover(paths, context.observer)
+        if not settled and (changed or not context.installed.is_current()):
+            return False
         steps = tuple(
             _make_step(context, resolved, change, fetched[change.resolved.project])
             for change in resolved.plan.installs
@@ -296,6 +328,7 @@ def _apply(
             )
         finally:
             context.observer.receive(StageFinished("install"))
+    return True
 
 
 def _make_step(
