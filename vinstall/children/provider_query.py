@@ -14,28 +14,48 @@ import sys
 import time
 from typing import Any, Dict, List, TextIO
 
+_MOST = 20001
+_MAX_FILE = 16 * 1024 * 1024
+
 
 def _open_channel(kind: str, place: str) -> TextIO:
     if kind == "fd":
+        os.set_inheritable(int(place), False)
         return os.fdopen(int(place), "w", encoding="utf-8")
     return open(place, "w", encoding="utf-8")
 
 
+def _limit() -> None:
+    """Bound what a plugin can write into files (its noise is one), and leave no core dump."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for kind, most in ((resource.RLIMIT_FSIZE, _MAX_FILE), (resource.RLIMIT_CORE, 0)):
+        try:
+            hard = resource.getrlimit(kind)[1]
+            if hard != resource.RLIM_INFINITY:
+                most = min(most, hard)
+            resource.setrlimit(kind, (most, hard))
+        except (OSError, ValueError):
+            pass
+
+
 def _load(reference: str) -> Any:
-    """The plugin behind ``module:object``; classes that need it are instantiated."""
+    """What stands behind ``module:object``."""
     import importlib
 
     module, _, path = reference.partition(":")
     found: Any = importlib.import_module(module.strip())
     for part in path.strip().split(".") if path.strip() else []:
         found = getattr(found, part)
-    if isinstance(found, type):
-        found = found()
     return found
 
 
 def _configs(plugin: Any) -> List[Dict[str, Any]]:
     """What the plugin supports; old plugins take an argument."""
+    from itertools import islice
+
     ask = plugin.get_supported_configs
     try:
         import inspect
@@ -50,12 +70,22 @@ def _configs(plugin: Any) -> List[Dict[str, Any]]:
         needed = []
     answer = ask(None) if needed else ask()
     configs = []
-    for config in answer:
+    for config in islice(answer, _MOST):
         values = config.values
         if isinstance(values, str):
             raise TypeError("values of %r is a text, not a list" % (config.name,))
-        configs.append({"name": config.name, "values": list(values)})
+        configs.append({"name": config.name, "values": list(islice(values, _MOST))})
     return configs
+
+
+def _describe(plugin: Any) -> Any:
+    """What the plugin tells people; nothing where it can not, since the answer stands."""
+    try:
+        description = plugin.describe()
+        json.dumps(description)
+        return description
+    except Exception:
+        return None
 
 
 def _ask(request: Dict[str, Any]) -> Dict[str, Any]:
@@ -64,14 +94,20 @@ def _ask(request: Dict[str, Any]) -> Dict[str, Any]:
     plugin = None
     try:
         plugin = _load(request["object"])
+        if isinstance(plugin, type):
+            plugin = plugin()
         answer["features"] = _configs(plugin)
-        describe = getattr(plugin, "describe", None)
-        if describe is not None:
-            answer["description"] = describe()
+        if hasattr(plugin, "describe"):
+            answer["description"] = _describe(plugin)
+    except SystemExit as error:
+        answer["error"] = "failure"
+        answer["text"] = "it wanted to end the process with status %s" % (error.code,)
     except Exception as error:
         text = str(error)
-        variables = list(getattr(plugin, "environment_variables", ()) or ())
-        named = [one for one in variables if one in text and one in os.environ]
+        variables = getattr(plugin, "environment_variables", None)
+        if not isinstance(variables, (list, tuple, set, frozenset)):
+            variables = ()
+        named = [one for one in map(str, variables) if one in text and one in os.environ]
         answer["error"] = "override" if isinstance(error, ValueError) and named else "failure"
         answer["text"] = ("%s: %s" % (type(error).__name__, text)) if not named else text
     answer["seconds"] = time.monotonic() - start
@@ -81,6 +117,7 @@ def _ask(request: Dict[str, Any]) -> Dict[str, Any]:
 def main() -> None:
     """Answer the request on standard input."""
     channel = _open_channel(sys.argv[1], sys.argv[2])
+    _limit()
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     request = json.loads(sys.stdin.buffer.read().decode("utf-8"))

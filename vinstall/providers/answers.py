@@ -48,7 +48,9 @@ class AnswerCache:
                 tuple(str(one) for one in document["notes"]),
                 float(document["seconds"]),
             )
-        except (OSError, ValueError, TypeError, KeyError, ProviderReplyError):
+        except (OSError, ValueError, ArithmeticError, TypeError, LookupError, RecursionError):
+            return None
+        except ProviderReplyError:
             return None
 
     def keep(self, key: str, answer: PluginAnswer) -> None:
@@ -81,7 +83,10 @@ def answer_key(plugin: TrustedPlugin, environment: Mapping[str, str], gpu: str, 
     import hashlib
 
     parts = [plugin.distribution, plugin.version, plugin.object, plugin.fingerprint, gpu, python]
-    parts += [f"{name}={environment.get(name, '')}" for name in sorted(plugin.variables)]
+    parts += [
+        f"{name}={environment[name]}" if name in environment else name
+        for name in sorted(plugin.variables)
+    ]
     parts.append(boot_id())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from vinstall.distributions.filename import normalize_name
-from vinstall.distributions.requirement import evaluate_marker, parse_marker
+from vinstall.distributions.requirement import evaluate_marker, parse_marker, parse_requirement
 from vinstall.errors import RequirementError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from vinstall.settings import VariantSettings
     from vinstall.variants.metadata import ProviderInfo, VariantMetadata
@@ -29,7 +29,7 @@ BUNDLED = (
 )
 """Distributions whose plugins are trusted without being named by the user."""
 
-_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_PLUGIN_API = re.compile(r"[A-Za-z_]\w*(\.\w+)*\s*(:\s*\w+(\.\w+)*)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,8 @@ def choose_provider(
         )
     if info is not None and info.static_properties is not None:
         return Decision("static")
+    if info is None and metadata.providers is not None:
+        return Decision("nobody", "the metadata names no provider for it")
     if namespace in profiled:
         return Decision("profile")
     if info is not None and info.enable_if and not _holds(info.enable_if, markers):
@@ -117,7 +119,7 @@ def choose_provider(
         )
     if settings.no_providers:
         return Decision("nobody", "no provider may be asked (--no-providers)")
-    return _choose_plugin(namespace, info, plugins, settings)
+    return _choose_plugin(namespace, info, plugins, settings, markers)
 
 
 def _choose_plugin(
@@ -125,30 +127,51 @@ def _choose_plugin(
     info: ProviderInfo | None,
     plugins: Mapping[str, TrustedPlugin],
     settings: VariantSettings,
+    markers: Mapping[str, str],
 ) -> Decision:
     ours = plugins.get(namespace)
     if info is None or info.builtin:
         if ours is not None:
             return Decision("plugin", plugin=ours)
         return Decision("nobody", f"no trusted plugin answers for {namespace}")
-    packages = [normalize_name(_package_of(line)) for line in info.requires]
-    package = packages[0] if packages else normalize_name(info.plugin_api.partition(":")[0])
+    module = info.plugin_api.partition(":")[0].strip()
+    try:
+        packages = _packages_of(info.requires, markers) or (normalize_name(module),)
+    except RequirementError as error:
+        return Decision("nobody", f"its provider can not be asked: {error}")
     if ours is not None and (
-        package in ours.stands_in_for or package == normalize_name(ours.distribution)
+        packages[0] in ours.stands_in_for or packages[0] == normalize_name(ours.distribution)
     ):
         return Decision("plugin", plugin=ours)
-    if package in {normalize_name(name) for name in settings.trusted}:
-        plugin_api = info.plugin_api or package.replace("-", "_")
-        return Decision("package", requires=info.requires, plugin_api=plugin_api)
-    return Decision(
-        "nobody",
-        f"its provider {package} is not trusted; --trust-provider {package} would let it run",
-    )
+    trusted = {normalize_name(name) for name in settings.trusted}
+    for package in packages:
+        if package not in trusted:
+            return Decision(
+                "nobody",
+                f"its provider {package} is not trusted; --trust-provider {package} "
+                "would let it run",
+            )
+    plugin_api = info.plugin_api.strip() or packages[0].replace("-", "_")
+    if not _PLUGIN_API.fullmatch(plugin_api):
+        return Decision("nobody", f"its provider can not be asked: {plugin_api!r} is no object")
+    return Decision("package", requires=info.requires or packages, plugin_api=plugin_api)
 
 
-def _package_of(line: str) -> str:
-    found = _NAME.match(line)
-    return found[1].rstrip("._-") if found else line
+def _packages_of(requires: Sequence[str], markers: Mapping[str, str]) -> tuple[str, ...]:
+    """The normalized names of the packages that a provider needs here.
+
+    Raises:
+        RequirementError: A requirement is wrong, or says where its package lies: then the
+            name, which is all that a user trusts, would say nothing of what runs.
+    """
+    found = []
+    for line in requires:
+        requirement = parse_requirement(line)
+        if requirement.url or not requirement.project:
+            raise RequirementError(f"{line!r} is not a package of an index")
+        if requirement.applies(markers):
+            found.append(requirement.project)
+    return tuple(found)
 
 
 def _holds(marker: str, markers: Mapping[str, str]) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MAX_REPLY = 4 * 1024 * 1024
 """Bytes that one child may answer."""
 _MAX_VALUES = 20_000
+_MAX_TEXT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +91,17 @@ def parse_answer(line: bytes) -> tuple[str, PluginAnswer | None]:
     if not isinstance(name, str):
         raise ProviderReplyError("The answer can not be read", "it names no plugin")
     seconds = document.get("seconds")
-    took = float(seconds) if isinstance(seconds, (int, float)) else 0.0
+    took = seconds if isinstance(seconds, float) else 0.0
     if "error" in document:
         return name, PluginAnswer(
-            problem=str(document.get("text", "")) or "it failed",
+            problem=clean_text(document.get("text", "")) or "it failed",
             seconds=took,
             is_override=document["error"] == "override",
         )
     try:
         features = check_features(document.get("features"))
     except ProviderReplyError as error:
-        return name, PluginAnswer(problem=str(error), seconds=took)
+        return name, PluginAnswer(problem=clean_text(error), seconds=took)
     description = document.get("description")
     if not isinstance(description, dict):
         description = {}
@@ -110,13 +111,19 @@ def parse_answer(line: bytes) -> tuple[str, PluginAnswer | None]:
         features,
         bool(description.get("present", features)),
         facts if isinstance(facts, dict) else {},
-        tuple(str(one) for one in notes) if isinstance(notes, list) else (),
+        tuple(clean_text(one) for one in notes) if isinstance(notes, list) else (),
         took,
     )
 
 
+def clean_text(value: object) -> str:
+    """A text on one line that can do nothing to a terminal, and is not endless."""
+    line = " ".join(str(value).split())
+    return "".join(one for one in line if one.isprintable())[:_MAX_TEXT]
+
+
 def check_features(value: object) -> dict[str, tuple[str, ...]]:
-    """Feature → values out of what a plugin said, in its order.
+    """Feature → values out of what a plugin said, in its order; those without values left out.
 
     Raises:
         ProviderReplyError: It has the wrong shape, or holds what a property can not hold.
@@ -124,12 +131,13 @@ def check_features(value: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, list):
         raise ProviderReplyError("The answer has the wrong shape", "the features are not a list")
     features: dict[str, tuple[str, ...]] = {}
+    seen: set[str] = set()
     for entry in value:
         name = entry.get("name") if isinstance(entry, dict) else None
         values = entry.get("values") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not is_namespace(name):
             raise ProviderReplyError("The answer has the wrong shape", f"{name!r} is no feature")
-        if name in features:
+        if name in seen:
             raise ProviderReplyError("The answer has the wrong shape", f"{name} is there twice")
         if not isinstance(values, list) or len(values) > _MAX_VALUES:
             raise ProviderReplyError("The answer has the wrong shape", f"values of {name}")
@@ -138,5 +146,7 @@ def check_features(value: object) -> dict[str, tuple[str, ...]]:
                 raise ProviderReplyError(
                     "The answer has the wrong shape", f"{one!r} is no value of {name}"
                 )
-        features[name] = tuple(dict.fromkeys(values))
+        if values:
+            features[name] = tuple(dict.fromkeys(values))
+        seen.add(name)
     return features

@@ -35,13 +35,14 @@ def find_plugins(
     for name in names:
         try:
             distribution = metadata.distribution(name)
+            version = str(distribution.version or "")
             points = [one for one in distribution.entry_points if one.group == GROUP]
-        except metadata.PackageNotFoundError:
+        except (metadata.PackageNotFoundError, OSError, ValueError, KeyError):
             continue
         for point in points:
             if wanted is not None and point.name not in wanted:
                 continue
-            plugin = _read_plugin(name, distribution.version, point)
+            plugin = _read_plugin(name, version, point)
             found.setdefault(plugin.namespace, plugin)
     return found
 

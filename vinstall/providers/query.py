@@ -242,7 +242,6 @@ class ProviderQuery:
                 raise ConfigurationError(
                     "A variable that overrules what is detected has a wrong value", answer.problem
                 )
-            answer = self._with_masks(answer)
             self._answers[namespace] = (answer, False)
             self._cache.keep(keys[namespace], answer)
             if answer.problem:
@@ -272,6 +271,7 @@ class ProviderQuery:
 
     def _report_plugin(self, namespace: str, plugin: TrustedPlugin) -> ProviderReport:
         answer, cached = self._answers[plugin.namespace]
+        answer = self._with_masks(answer)
         reason = ""
         if answer.problem:
             reason = f"the plugin {plugin.distribution} gave no answer: {answer.problem}"

@@ -20,6 +20,7 @@ from vinstall.providers.messages import (
     MAX_REPLY,
     PluginAnswer,
     PluginRequest,
+    clean_text,
     format_request,
     parse_answer,
 )
@@ -42,6 +43,7 @@ MASKS = (
 _SECRET = re.compile(
     r"^PIP_|^VINSTALL_|^UV_|^TWINE_|TOKEN|PASSW|SECRET|CREDENTIAL|_KEY$|APIKEY|^AWS_|^NETRC$"
 )
+_URL_WITH_PASSWORD = re.compile(r"://[^/\s@:]*:[^/\s@]+@")
 _SCRIPT = Path(__file__).parent.parent / "children" / "provider_query.py"
 
 
@@ -69,9 +71,10 @@ def ask_plugins(
     waiting = list(plugins)
     while waiting:
         done, problem = _run_once(waiting, executable, paths, environment, time_limit)
-        answers.update(done)
+        known = {one.id for one in waiting}
+        answers.update((name, answer) for name, answer in done.items() if name in known)
         waiting = [one for one in waiting if one.id not in answers]
-        if waiting and (problem or not done):
+        if waiting and (problem or not known.intersection(done)):
             answers[waiting[0].id] = PluginAnswer(problem=problem or "it gave no answer")
             waiting = waiting[1:]
     return answers
@@ -85,6 +88,8 @@ def clean_environment(environment: Mapping[str, str], gpu: str = "all") -> dict[
         if _SECRET.search(upper) or upper in MASKS:
             continue
         if upper.endswith("_PROXY") and "@" in value:
+            continue
+        if _URL_WITH_PASSWORD.search(value):
             continue
         if upper in ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME"):
             continue
@@ -103,7 +108,6 @@ def _run_once(
     time_limit: float,
 ) -> tuple[dict[str, PluginAnswer], str]:
     """One child; its answers, and why it ended early."""
-    import subprocess
     import tempfile
 
     answers: dict[str, PluginAnswer] = {}
@@ -121,21 +125,23 @@ def _run_once(
             except OSError:
                 pass
             problem = _read_answers(reader, answers, time_limit)
+            if problem == _SILENT:
+                _wait_for_end(child)
         finally:
             _end(child)
             reader.close()
         if problem == _SILENT:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(timeout=1)
             errors.seek(0)
             last = errors.read(65536).decode("utf-8", "replace").strip().splitlines()
-            problem = f"it ended with status {child.returncode}"
+            problem = _name_status(child.returncode)
             if last:
-                problem += f": {last[-1][:200]}"
+                problem += f": {clean_text(last[-1])[:200]}"
     return answers, problem
 
 
 _SILENT = "ended"
+_PATIENCE = 0.2
+"""Seconds between two looks at whether a silent child still lives."""
 
 
 def _read_answers(reader: _LineReader, answers: dict[str, PluginAnswer], time_limit: float) -> str:
@@ -202,6 +208,33 @@ def _start(
     return child, ours
 
 
+def _has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether the child has ended; it is not reaped, so that its group keeps its number."""
+    if sys.platform == "win32" or not hasattr(os, "waitid"):
+        return False
+    try:
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, child.pid, flags) is not None
+    except OSError:
+        return True
+
+
+def _wait_for_end(child: subprocess.Popen[bytes]) -> None:
+    """Give a child that has closed its channel a moment, so that its own status is seen."""
+    deadline = time.monotonic() + 1
+    while not _has_ended(child) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _name_status(status: int | None) -> str:
+    if status is not None and status < 0:
+        import signal
+
+        with contextlib.suppress(ValueError):
+            return f"it was ended by {signal.Signals(-status).name}"
+    return f"it ended with status {status}"
+
+
 def _end(child: subprocess.Popen[bytes]) -> None:
     """End the child and everything that it started."""
     import signal
@@ -250,11 +283,16 @@ class _LineReader:
             return self._poll(self._channel, deadline)
         import select
 
-        left = deadline - time.monotonic()
-        ready, _, _ = select.select([self._channel], [], [], max(left, 0))
-        if not ready:
-            return None
-        return os.read(self._channel, 65536)
+        while True:
+            ended = _has_ended(self._child)  # somebody whom it started may hold the pipe open
+            left = 0 if ended else min(deadline - time.monotonic(), _PATIENCE)
+            ready, _, _ = select.select([self._channel], [], [], max(left, 0))
+            if ready:
+                return os.read(self._channel, 65536)
+            if ended:
+                return b""
+            if time.monotonic() >= deadline:
+                return None
 
     def _poll(self, path: str, deadline: float) -> bytes | None:
         while time.monotonic() < deadline:
