@@ -242,7 +242,7 @@ def solve(
         upgraded=lambda project: (
             settings.upgrade and (project in asked or settings.upgrade_strategy == "eager")
         ),
-        asked=asked,
+        may_switch=lambda project: project in asked,
     )
     observer = RecordingObserver()
     resolution = resolve(

@@ -162,6 +162,38 @@ def download(settings: Settings, arguments: Arguments, console: Console) -> int:
     return 0
 
 
+def lock(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall lock``."""
+    _check_asked(settings, "lock")
+    from vinstall.workflow.lock import run_lock
+
+    output = arguments.text("output_file", "pylock.toml")
+    with _observing(console) as observer:
+        text = run_lock(settings, output, observer)
+    if output == "-":
+        console.result(text.rstrip("\n"))
+    else:
+        _write_text(output, text)
+    return 0
+
+
+def sync(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall sync``."""
+    from vinstall.workflow.lock import run_sync
+
+    words = arguments.words or ("pylock.toml",)
+    if len(words) > 1:
+        raise OptionConflictError("sync takes one lock file")
+    with _observing(console) as observer:
+        result = run_sync(settings, words[0], observer)
+    _write_report(settings, result.install, console)
+    verb = "Would uninstall" if settings.dry_run else "Successfully uninstalled"
+    for name, version in result.removed:
+        console.info(f"{verb} {name}-{version}")
+    _tell_install(result.install, console, warn=arguments.flag("warn_conflicts", True))
+    return 0
+
+
 def _display_path(path: str) -> str:
     from pathlib import Path
 
@@ -497,6 +529,8 @@ def help_page(settings: Settings, arguments: Arguments, console: Console) -> int
 
 COMMANDS: Mapping[str, Command] = {
     "install": install,
+    "lock": lock,
+    "sync": sync,
     "uninstall": uninstall,
     "list": list_packages,
     "freeze": freeze,

@@ -31,7 +31,13 @@ from vinstall.errors import (
 )
 from vinstall.events import Warned
 from vinstall.resolution.candidate import Candidate
-from vinstall.resolution.selection import Release, Selection, group_releases, select_release
+from vinstall.resolution.selection import (
+    Release,
+    Selection,
+    group_releases,
+    iter_builds,
+    select_release,
+)
 from vinstall.variants.markers import (
     VariantMarkers,
     fold_variant_markers,
@@ -114,7 +120,8 @@ class Problem:
         installed: Looks up what is installed; answers ``None`` with ``--ignore-installed``.
         link_for: The link of a direct requirement.
         upgraded: Whether a project may leave its installed version although that fits.
-        asked: Projects that the user named.
+        may_switch: Whether an upgrade may switch the build of an installed project.
+        every_variant: Whether the needs of every build of a release count.
     """
 
     rules: Rules
@@ -123,7 +130,8 @@ class Problem:
     installed: Callable[[str], InstalledDistribution | None]
     link_for: Callable[[Requirement], Link]
     upgraded: Callable[[str], bool]
-    asked: frozenset[str]
+    may_switch: Callable[[str], bool]
+    every_variant: bool = False
 
 
 class Adapter(_Base):
@@ -342,6 +350,29 @@ class Adapter(_Base):
                 "unknown-extra",
                 f"{candidate.name} {candidate.version_text} does not provide the extra '{extra}'",
             )
+        if self._problem.every_variant:
+            for other in self._other_builds(candidate):
+                yield from self._find_dependencies(node, other, depth, order)
+        yield from self._find_dependencies(node, candidate, depth, order)
+
+    def _other_builds(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Every other build of the release that fits the interpreter, whatever the hardware."""
+        selection = self.selections.get((candidate.project, candidate.version_text))
+        if selection is None or candidate.direct:
+            return
+        for build in iter_builds(selection):
+            if build.link != candidate.link:
+                yield build
+
+    def _find_dependencies(
+        self, node: Node, candidate: Candidate, depth: int, order: int
+    ) -> Iterator[Need]:
+        try:
+            metadata = self.metadata(candidate)
+        except (IndexAccessError, WheelFormatError, BuildError, HashMismatchError):
+            if candidate == node.candidate:
+                raise
+            return
         markers = VariantMarkers.NON_VARIANT
         if candidate.variant is not None:
             markers = VariantMarkers.for_variant(candidate.label, candidate.variant.supported)
@@ -439,7 +470,11 @@ class Adapter(_Base):
                     continue
                 first = selection.choices[0] if selection.choices else None
                 label = first.variant.label if first and first.variant else ""
-                if first is None or label == installed.label or project not in self._problem.asked:
+                if (
+                    first is None
+                    or label == installed.label
+                    or not self._problem.may_switch(project)
+                ):
                     yield pending
                     pending = None
                     continue

@@ -29,7 +29,7 @@ from vinstall.variants.ordering import (
     abi_specifier,
     rank_variants,
 )
-from vinstall.variants.properties import ABI_DEPENDENCY, NULL_LABEL
+from vinstall.variants.properties import ABI_DEPENDENCY, NULL_LABEL, iter_properties
 from vinstall.variants.supported import SupportedProperties
 
 if TYPE_CHECKING:
@@ -452,3 +452,30 @@ def _tell_reason(ranked: RankedVariant, lines: Sequence[str]) -> str:
     if lines:
         parts.append("built for " + ", ".join(lines))
     return "; ".join(parts)
+
+
+def iter_builds(selection: Selection) -> Iterator[Candidate]:
+    """One candidate for each described label of a release, whatever the hardware supports.
+
+    For lock files: each build counts with all its properties, since another machine may
+    support them.
+    """
+    refused = {refusal.filename for refusal in selection.refusals if refusal.kind == "variant"}
+    seen = set()
+    for choice in selection.choices:
+        label = choice.variant.label if choice.variant else ""
+        if label not in seen:
+            seen.add(label)
+            yield selection.candidate(choice)
+    for ranking in selection.rankings:
+        variants = ranking.metadata.variants if ranking.metadata is not None else {}
+        for link in selection.release.files:
+            if link.filename not in refused or link.index != ranking.index:
+                continue
+            wheel = parse_wheel_filename(link.filename)
+            properties = variants.get(wheel.label)
+            if properties is None or wheel.label in seen:
+                continue
+            seen.add(wheel.label)
+            variant = ChosenVariant(wheel.label, properties, supported=iter_properties(properties))
+            yield selection.candidate(Choice(link, wheel, variant))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vinstall.index.source import IndexSource
     from vinstall.profile import MachineProfile
     from vinstall.providers.query import ProviderQuery
+    from vinstall.resolution.source import PackageSource
     from vinstall.settings import Settings
     from vinstall.wheel.store import WheelStore
 
@@ -129,6 +130,11 @@ class Context:
             self.observer,
             build_metadata=self.build_metadata,
         )
+
+    @cached_property
+    def package_source(self) -> PackageSource:
+        """What the resolver asks: the source, or a lock file in front of it."""
+        return self.source
 
     @cached_property
     def builder(self) -> Builder:

@@ -28,6 +28,7 @@ from vinstall.workflow.resolving import Resolved, gather, resolve_requests
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from vinstall.distributions.installed import InstalledDistribution
     from vinstall.distributions.link import Link
     from vinstall.distributions.requirement import Requirement
     from vinstall.events import Observer
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from vinstall.plan import Change
     from vinstall.settings import Settings
     from vinstall.wheel.store import StoredWheel
+    from vinstall.workflow.gather import Gathered
 
 _FETCH_THREADS = 8
 
@@ -93,11 +95,52 @@ def _install(context: Context) -> InstallResult:
         if note:
             context.observer.receive(Noted(note, verbosity=0))
         _finish_earlier(context, paths)
-    gathered = gather(context)
-    settings = context.settings
+    gathered = _gather_or_lock(context)
     resolved = resolve_requests(context, gathered)
-    _tell_kept(context, resolved)
+    return finish_install(context, gathered, resolved)
+
+
+def _gather_or_lock(context: Context) -> Gathered:
+    """What was asked for: requirements, or a lock file named by ``-r``."""
+    from vinstall.lockfile import is_lock_name
+
+    request = context.settings.request
+    locks = [location for location in request.files if is_lock_name(location)]
+    if not locks:
+        return gather(context)
+    others = (request.requirements, request.editables, request.groups, request.scripts)
+    if len(request.files) > 1 or any(others):
+        raise UsageError(
+            f"{locks[0]} is a lock file and can not be mixed with other requirements",
+            fix="Install the lock file by itself.",
+        )
+    from vinstall.workflow.lock import read_lock, use_lock
+
+    return use_lock(context, read_lock(context, locks[0]))
+
+
+def finish_install(
+    context: Context,
+    gathered: Gathered,
+    resolved: Resolved,
+    removals: Sequence[InstalledDistribution] = (),
+) -> InstallResult:
+    """Steps 8 to 10: report or dry run, else fetch and apply.
+
+    Args:
+        context: What the run works with.
+        gathered: What was asked for, to decide again where another process interferes.
+        resolved: The plan.
+        removals: Installed distributions to remove in the same transaction.
+
+    Raises:
+        VinstallError: It could not be done; the environment is as it was.
+    """
+    from vinstall.environment.interpreter import install_paths
     from vinstall.workflow.drift import find_drift
+
+    settings = context.settings
+    _tell_kept(context, resolved)
 
     hints = find_drift(context, resolved.plan)
     report = None
@@ -108,19 +151,20 @@ def _install(context: Context) -> InstallResult:
     changes = resolved.plan.installs
     summary = _summary(changes)
     variants = _variant_lines(changes)
-    if settings.dry_run or not changes:
+    if settings.dry_run or not (changes or removals):
         return InstallResult(
             summary if settings.dry_run else (), variants, settings.dry_run, report, (), hints
         )
     _tell_collecting(context, resolved)
-    fetched = fetch_changes(context, resolved)
-    if not _apply(context, resolved, fetched, paths):
+    paths, _ = install_paths(context.base_target, settings.target)
+    fetched = fetch_changes(context, resolved) if changes else {}
+    if not _apply(context, resolved, fetched, paths, removals):
         # Another process has changed the environment since it was read: decide again.
         context.installed.forget()
         resolved = resolve_requests(context, gathered)
         changes = resolved.plan.installs
         fetched = fetch_changes(context, resolved)
-        _apply(context, resolved, fetched, paths, settled=True)
+        _apply(context, resolved, fetched, paths, removals, settled=True)
         summary, variants = _summary(changes), _variant_lines(changes)
     return InstallResult(
         summary, variants, False, report, _find_conflicts(context, resolved), hints
@@ -284,6 +328,7 @@ def _apply(
     resolved: Resolved,
     fetched: Mapping[str, Fetched],
     paths: Mapping[str, str],
+    removals: Sequence[InstalledDistribution] = (),
     *,
     settled: bool = False,
 ) -> bool:
@@ -310,13 +355,15 @@ def _apply(
             for change in resolved.plan.installs
         )
         context.observer.receive(StageStarted("install", len(steps)))
-        context.observer.receive(InstallingStarted(tuple(step.name for step in steps)))
+        if steps:
+            context.observer.receive(InstallingStarted(tuple(step.name for step in steps)))
         replaced = {change.resolved.project for change in resolved.plan.installs}
+        replaced |= {one.project for one in removals}
         others = [one for one in context.installed if one.project not in replaced]
         try:
             apply_steps(
                 steps,
-                (),
+                tuple(removals),
                 paths=paths,
                 executable=context.base_target.executable,
                 others=others,

@@ -56,8 +56,22 @@ def gather(context: Context) -> Gathered:
     return gathered
 
 
-def resolve_requests(context: Context, gathered: Gathered) -> Resolved:
+def resolve_requests(
+    context: Context,
+    gathered: Gathered,
+    *,
+    every_variant: bool = False,
+    everything_asked: bool = False,
+) -> Resolved:
     """Resolve what was asked for and plan the changes.
+
+    Args:
+        context: What the run works with.
+        gathered: What was asked for.
+        every_variant: Whether the needs of every build of a release count, not only of the
+            chosen one (for lock files).
+        everything_asked: Whether an upgrade may switch the build of any project, not only
+            of those that were named.
 
     Raises:
         VinstallError: It can not be done; nothing was changed.
@@ -101,11 +115,14 @@ def resolve_requests(context: Context, gathered: Gathered) -> Resolved:
         installed=installed,
         link_for=link_for,
         upgraded=upgraded,
-        asked=asked,
+        may_switch=lambda project: everything_asked or project in asked,
+        every_variant=every_variant,
     )
     context.observer.receive(StageStarted("resolve"))
     try:
-        resolution = resolve(requirements, problem, context.source, context.query, context.observer)
+        resolution = resolve(
+            requirements, problem, context.package_source, context.query, context.observer
+        )
     finally:
         context.observer.receive(StageFinished("resolve"))
 
