@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _WIDE = re.compile(r"\s*::\s*")
+_MAX_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class _Folder:
         self._markers = markers
         self._tokens = list(self._split(marker))
         self._place = 0
+        self._depth = 0
 
     def fold(self) -> _Value:
         value = self._read_or()
@@ -172,9 +174,13 @@ class _Folder:
     def _read_atom(self) -> _Value:
         if self._peek("paren", "("):
             self._take()
+            self._depth += 1
+            if self._depth > _MAX_DEPTH:
+                raise self._fault("its parentheses are nested too deeply")
             value = self._read_or()
             if self._take() != ("paren", ")"):
                 raise self._fault("a parenthesis is not closed")
+            self._depth -= 1
             return f"({value})" if isinstance(value, str) else value
         left, operator, right = self._take(), self._take(), self._take()
         if operator[0] != "operator" or left[0] not in ("name", "text"):

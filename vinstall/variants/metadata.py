@@ -87,7 +87,7 @@ def combine_metadata(parts: Iterable[VariantMetadata]) -> VariantMetadata:
         VariantMetadataError: Two parts describe one label or provider differently, or
             neither of two lists begins with the other. All such places are named.
     """
-    every = sorted(parts, key=lambda part: part.origin)
+    every = sorted(parts, key=lambda part: (part.origin, part.schema, part.namespaces))
     faults: list[str] = []
     namespaces = _combine_lists(
         [part.namespaces for part in every], "default-priorities.namespace", faults
@@ -102,11 +102,12 @@ def combine_metadata(parts: Iterable[VariantMetadata]) -> VariantMetadata:
         _merge(providers, part.providers or {}, "providers", faults)
         _merge(features, part.feature_priorities, "default-priorities.feature", faults)
         _merge(values, part.property_priorities, "default-priorities.property", faults)
-        refused.update(part.refused)
+        for label, why in part.refused.items():
+            refused[label] = min(why, refused.get(label, why))
+    origins = sorted({one for part in every for one in part.origin.split(", ") if one})
     if faults:
         raise VariantMetadataError(
-            f"The variant metadata in {', '.join(dict.fromkeys(p.origin for p in every))} "
-            "contradicts itself",
+            f"The variant metadata in {', '.join(origins)} contradicts itself",
             "; ".join(dict.fromkeys(faults)),
         )
     known = any(part.providers is not None for part in every)
@@ -117,10 +118,17 @@ def combine_metadata(parts: Iterable[VariantMetadata]) -> VariantMetadata:
         features,
         values,
         {label: why for label, why in refused.items() if label not in variants},
-        tuple(dict.fromkeys(problem for part in every for problem in part.problems)),
+        _combine_problems([part.problems for part in every]),
         max((part.schema for part in every), default=""),
-        ", ".join(dict.fromkeys(part.origin for part in every if part.origin)),
+        ", ".join(origins),
     )
+
+
+def _combine_problems(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The problems of all parts, in an order that does not depend on theirs."""
+    if len(set(lists)) == 1:
+        return lists[0]
+    return tuple(sorted({problem for problems in lists for problem in problems}))
 
 
 def check_wheel_metadata(wheel: VariantMetadata, label: str, index: VariantMetadata) -> str | None:

@@ -8,6 +8,7 @@ little as possible: one label, one provider; only a file that says nothing usabl
 from __future__ import annotations
 
 import re
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 from vinstall.errors import VariantMetadataError
@@ -22,17 +23,33 @@ from vinstall.variants.properties import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 MAX_BYTES = 16 * 1024 * 1024
-_VERSION = re.compile(r"/v(\d+)\.(\d+)(?:\.(\d+))?\.json$")
+_BASE = "https://variants-schema.wheelnext.dev"
+_VERSION = re.compile(r"/v([0-9]+)\.([0-9]+)(?:\.([0-9]+))?\.json")
 _PLUGIN_API = re.compile(r"[A-Za-z_][\w.]*(\s*:\s*[A-Za-z_][\w.]*)?")
 
 _OLD, _PEP_817, _PEP_825, _PEP_850 = "2025", "PEP 817", "PEP 825", "PEP 850"
 
 
+_shown = reprlib.Repr()
+_shown.maxlevel = 2
+_shown.maxstring = _shown.maxother = 60
+
+
 class _Bad(Exception):
     """One entry is bad; the text says what and where."""
+
+
+class _Number:
+    """A number of the document: nothing wants one, and it may have a million digits."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 def read_variant_metadata(data: bytes, origin: str) -> VariantMetadata:
@@ -47,7 +64,7 @@ def read_variant_metadata(data: bytes, origin: str) -> VariantMetadata:
     """
     document, problems = _parse(data, origin)
     schema = document.get("$schema", "")
-    generation = _find_generation(schema, origin, problems)
+    generation = _find_generation(document, origin, problems)
     reader = _Reader(document, generation, origin, problems)
     return reader.read(schema if isinstance(schema, str) else "")
 
@@ -73,21 +90,39 @@ def read_wheel_metadata(data: bytes, label: str, origin: str) -> VariantMetadata
 def format_index_metadata(metadata: VariantMetadata) -> str:
     """The metadata as a ``*-variants.json`` file.
 
-    PEP 850 form (0.2.0) where providers are known, PEP 825 form (0.1.1) where none are.
+    PEP 850 form (0.2.0) where providers are known, PEP 825 form (0.1.1) where none are; PEP
+    817 form (0.0.3) where the PEP 850 form would lose priorities or conditions. Reading it
+    gives the same labels, providers and order.
     """
     import json
 
-    base = "https://variants-schema.wheelnext.dev"
+    providers = metadata.providers
+    old = providers is not None and _needs_old_form(metadata)
+    priorities: dict[str, object] = {"namespace": list(metadata.namespaces)}
     document: dict[str, object] = {
-        "$schema": f"{base}/peps/825/v0.1.1.json"
-        if metadata.providers is None
-        else f"{base}/v0.2.0.json",
-        "default-priorities": {"namespace": list(metadata.namespaces)},
+        "$schema": f"{_BASE}/peps/825/v0.1.1.json"
+        if providers is None
+        else f"{_BASE}/v0.0.3.json"
+        if old
+        else f"{_BASE}/v0.2.0.json",
+        "default-priorities": priorities,
     }
-    if metadata.providers is not None:
+    if providers is not None and old:
+        features = {**metadata.feature_priorities}
+        for namespace, provider in providers.items():
+            if provider.feature_order:
+                features.setdefault(namespace, provider.feature_order)
+        priorities["feature"] = features
+        priorities["property"] = metadata.property_priorities
+        document["static-properties"] = {
+            namespace: provider.static_properties
+            for namespace, provider in providers.items()
+            if provider.static_properties is not None
+        }
+    if providers is not None:
         document["providers"] = {
-            namespace: _format_provider(provider)
-            for namespace, provider in metadata.providers.items()
+            namespace: _format_provider_old(provider) if old else _format_provider(provider)
+            for namespace, provider in providers.items()
         }
     document["variants"] = {
         label: {
@@ -96,7 +131,36 @@ def format_index_metadata(metadata: VariantMetadata) -> str:
         }
         for label in sorted(metadata.variants)
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False, default=dict) + "\n"
+
+
+def _needs_old_form(metadata: VariantMetadata) -> bool:
+    """Whether the form of PEP 850 would lose something that a generation before it said."""
+    return bool(
+        metadata.feature_priorities
+        or metadata.property_priorities
+        or any(
+            provider.enable_if
+            or (provider.static_properties is not None and provider.requires)
+            or not (provider.static_properties or provider.requires or provider.builtin)
+            for provider in (metadata.providers or {}).values()
+        )
+    )
+
+
+def _format_provider_old(provider: ProviderInfo) -> dict[str, object]:
+    entry: dict[str, object] = {}
+    if provider.enable_if:
+        entry["enable-if"] = provider.enable_if
+    if provider.static_properties is not None:
+        entry["install-time"] = False
+    if provider.optional:
+        entry["optional"] = True
+    if provider.plugin_api:
+        entry["plugin-api"] = provider.plugin_api
+    if provider.requires:
+        entry["requires"] = list(provider.requires)
+    return entry
 
 
 def _format_provider(provider: ProviderInfo) -> dict[str, object]:
@@ -134,20 +198,20 @@ def _parse(data: bytes, origin: str) -> tuple[dict[str, Any], list[str]]:
         found: dict[str, Any] = {}
         for key, value in items:
             if key in found:
-                problems.append(f"the key {key!r} is there twice; the last one counts")
+                problems.append(f"the key {_show(key)} is there twice; the last one counts")
             found[key] = value
         return found
 
-    def number(text: str) -> str:
-        return text
+    def constant(text: str) -> None:
+        raise ValueError(f"{text} is not a JSON value")
 
     try:
         document = json.loads(
             data.decode("utf-8"),
             object_pairs_hook=pairs,
-            parse_int=number,
-            parse_float=number,
-            parse_constant=number,
+            parse_int=_Number,
+            parse_float=_Number,
+            parse_constant=constant,
         )
     except UnicodeDecodeError as error:
         raise VariantMetadataError(
@@ -166,15 +230,17 @@ def _parse(data: bytes, origin: str) -> tuple[dict[str, Any], list[str]]:
     return document, problems
 
 
-def _find_generation(schema: object, origin: str, problems: list[str]) -> str:
+def _find_generation(document: Mapping[str, Any], origin: str, problems: list[str]) -> str:
+    schema = document.get("$schema")
     if schema in ("", None):
         return _OLD
     found = _VERSION.search(schema) if isinstance(schema, str) else None
-    if found is None:
-        problems.append(f"its $schema {schema!r} has no version; it is read by its keys")
-        return _PEP_850
-    major, minor, patch = int(found[1]), int(found[2]), int(found[3] or 0)
-    if major != 0:
+    if found is None or found.end() != len(schema):
+        problems.append(f"its $schema {_show(schema)} has no version; it is read by its keys")
+        return _guess_generation(document)
+    # The first digits are enough to know that a version is not known.
+    major, minor, patch = (int((part or "0")[:9]) for part in found.groups())
+    if major != 0 or found[1].strip("0"):
         raise VariantMetadataError(
             f"{origin} can not be read",
             f"its format version {major}.{minor}.{patch} is not known",
@@ -189,6 +255,19 @@ def _find_generation(schema: object, origin: str, problems: list[str]) -> str:
     if minor > 2:
         problems.append(f"the draft format 0.{minor} is not known; it is read as 0.2")
     return _PEP_850
+
+
+def _guess_generation(document: Mapping[str, Any]) -> str:
+    """The generation of a file that does not tell, by the keys that only one has."""
+    providers = document.get("providers")
+    if not isinstance(providers, dict):
+        return _PEP_825
+    priorities = document.get("default-priorities")
+    keys = {key for entry in providers.values() if isinstance(entry, dict) for key in entry}
+    if isinstance(priorities, dict):
+        keys.update(priorities)
+    old = {"enable-if", "install-time", "plugin-use", "feature", "property"}
+    return _PEP_817 if keys & old or "static-properties" in document else _PEP_850
 
 
 class _Reader:
@@ -239,7 +318,7 @@ class _Reader:
         found: dict[str, None] = {}
         for entry in given:
             if not isinstance(entry, str) or not is_namespace(entry):
-                self._problems.append(f"{place} holds {entry!r}, which is not a namespace")
+                self._problems.append(f"{place} holds {_show(entry)}, which is not a namespace")
             elif entry == ABI_DEPENDENCY:
                 self._problems.append(f"{place} lists {entry}, which has a fixed place")
             elif entry in found:
@@ -253,24 +332,30 @@ class _Reader:
     ) -> tuple[dict[str, tuple[str, ...]], dict[str, dict[str, tuple[str, ...]]]]:
         features: dict[str, tuple[str, ...]] = {}
         values: dict[str, dict[str, tuple[str, ...]]] = {}
-        given = priorities.get("feature", {})
-        for namespace, entries in given.items() if isinstance(given, dict) else ():
+        place = "default-priorities.feature"
+        for namespace, entries in self._entries(priorities.get("feature", {}), place):
             try:
-                features[namespace] = _texts(
-                    entries, f"default-priorities.feature.{namespace}", is_namespace
-                )
+                features[namespace] = _texts(entries, f"{place}.{_key(namespace)}", is_namespace)
             except _Bad as bad:
                 self._problems.append(str(bad))
-        given = priorities.get("property", {})
-        for namespace, table in given.items() if isinstance(given, dict) else ():
-            for feature, entries in table.items() if isinstance(table, dict) else ():
+        place = "default-priorities.property"
+        for namespace, table in self._entries(priorities.get("property", {}), place):
+            inner = f"{place}.{_key(namespace)}"
+            for feature, entries in self._entries(table, inner):
                 try:
-                    values.setdefault(namespace, {})[feature] = _texts(
-                        entries, f"default-priorities.property.{namespace}.{feature}", is_value
-                    )
+                    found = _texts(entries, f"{inner}.{_key(feature)}", is_value)
                 except _Bad as bad:
                     self._problems.append(str(bad))
+                else:
+                    values.setdefault(namespace, {})[feature] = found
         return features, values
+
+    def _entries(self, value: object, place: str) -> Iterable[tuple[str, Any]]:
+        """The entries of a table that is worth nothing but a note where it is none."""
+        if isinstance(value, dict):
+            return value.items()
+        self._problems.append(f"{place} is not an object")
+        return ()
 
     def _read_providers(
         self, namespaces: tuple[str, ...], features: Mapping[str, tuple[str, ...]]
@@ -286,19 +371,21 @@ class _Reader:
             return {}
         providers: dict[str, ProviderInfo] = {}
         static = self._document.get("static-properties", {})
+        if self._generation != _PEP_850 and not isinstance(static, dict):
+            self._problems.append("static-properties is not an object")
+            static = {}
         for namespace, entry in given.items():
-            place = f"providers.{namespace}"
+            place = f"providers.{_key(namespace)}"
             try:
                 if not is_namespace(namespace) or namespace == ABI_DEPENDENCY:
-                    raise _Bad(f"{place}: {namespace!r} can not name a provider")
+                    raise _Bad(f"{place}: this can not name a provider")
                 if not isinstance(entry, dict):
                     raise _Bad(f"{place} is not an object")
                 if self._generation == _PEP_850:
                     providers[namespace] = _read_provider_850(entry, place)
                 else:
-                    own = static.get(namespace) if isinstance(static, dict) else None
                     providers[namespace] = _read_provider_old(
-                        entry, place, own, features.get(namespace, ())
+                        entry, place, static.get(namespace), features.get(namespace, ())
                     )
             except _Bad as bad:
                 self._bad_namespaces[namespace] = str(bad)
@@ -315,7 +402,9 @@ class _Reader:
             try:
                 properties = _read_variant(label, entry)
                 for namespace in properties:
-                    self._check_namespace(namespace, namespaces, providers, f"variants.{label}")
+                    self._check_namespace(
+                        namespace, namespaces, providers, f"variants.{_key(label)}"
+                    )
             except _Bad as bad:
                 refused[label] = str(bad)
                 self._problems.append(str(bad))
@@ -343,7 +432,7 @@ class _Reader:
 
 
 def _read_variant(label: str, entry: object) -> Properties:
-    place = f"variants.{label}"
+    place = f"variants.{_key(label)}"
     if not is_label(label):
         raise _Bad(f"{place}: a label may hold only 0-9, a-z, '_' and '.'")
     if not isinstance(entry, dict):
@@ -351,13 +440,13 @@ def _read_variant(label: str, entry: object) -> Properties:
     properties: dict[str, dict[str, tuple[str, ...]]] = {}
     for namespace, features in entry.items():
         if not is_namespace(namespace):
-            raise _Bad(f"{place}: {namespace!r} is not a namespace")
+            raise _Bad(f"{place}: {_show(namespace)} is not a namespace")
         if not isinstance(features, dict) or not features:
             raise _Bad(f"{place}.{namespace} is not an object with features")
         table: dict[str, tuple[str, ...]] = {}
         for feature, values in features.items():
             if not is_namespace(feature):
-                raise _Bad(f"{place}.{namespace}: {feature!r} is not a feature name")
+                raise _Bad(f"{place}.{namespace}: {_show(feature)} is not a feature name")
             found = _texts(values, f"{place}.{namespace}.{feature}", is_value)
             if not found:
                 raise _Bad(f"{place}.{namespace}.{feature} has no values")
@@ -460,7 +549,7 @@ def _read_static(value: object, place: str) -> dict[str, tuple[str, ...]]:
     found = {}
     for feature, values in value.items():
         if not is_namespace(feature):
-            raise _Bad(f"{place}: {feature!r} is not a feature name")
+            raise _Bad(f"{place}: {_show(feature)} is not a feature name")
         found[feature] = _texts(values, f"{place}.{feature}", is_value)
         if not found[feature]:
             raise _Bad(f"{place}.{feature} has no values")
@@ -478,8 +567,18 @@ def _iter_texts(value: list[object], place: str, is_good: Any) -> Iterator[str]:
     seen = set()
     for entry in value:
         if not isinstance(entry, str) or not is_good(entry):
-            raise _Bad(f"{place} holds {entry!r}, which is not allowed there")
+            raise _Bad(f"{place} holds {_show(entry)}, which is not allowed there")
         if entry in seen:
-            raise _Bad(f"{place} holds {entry!r} twice")
+            raise _Bad(f"{place} holds {_show(entry)} twice")
         seen.add(entry)
         yield entry
+
+
+def _show(value: object) -> str:
+    """A foreign value for a message: short, however long or deep it is, and escaped."""
+    return _shown.repr(value)
+
+
+def _key(text: str) -> str:
+    """A foreign key as part of a place; as it is where it can do no harm."""
+    return text if is_label(text) and len(text) <= 100 else _show(text)
