@@ -1,0 +1,1 @@
+"""Variant provider for the namespace ``x86_64``: CPU levels and extensions."""
