@@ -178,6 +178,15 @@ class HttpClient:
         if connections is not None:
             connections.close()
 
+    @property
+    def retries(self) -> int:
+        """How often a request is tried again."""
+        return 0 if self._closed else self._settings.retries
+
+    def wait_before(self, number: int) -> None:
+        """Wait as before the retry ``number``, counted from 0."""
+        self._patience.sleep(self._patience.before_try(number, None))
+
     def has_credentials(self, url: str) -> bool:
         """Whether requests for a URL carry credentials."""
         return self._credentials.find(url) is not None

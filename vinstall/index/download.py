@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,18 +17,24 @@ from typing import TYPE_CHECKING
 from vinstall.errors import HashMismatchError, IndexAccessError
 from vinstall.events import FileChosen, TransferAdvanced, TransferFinished, TransferStarted
 from vinstall.files import BLOCK
-from vinstall.index.address import path_of, redact_url
-from vinstall.index.client import ConnectionLostError, Stream
+from vinstall.index.address import path_of, redact_url, strip_credentials
+from vinstall.index.client import ConnectionLostError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from vinstall.distributions.link import Link
     from vinstall.events import Observer
-    from vinstall.index.client import HttpClient
+    from vinstall.index.client import HttpClient, Stream
 
 _PARTS = "parts-v1"
-_TRIES = 6
+_WHOLE = "whole-v1"
+_ACTIVE: set[str] = set()
+_ACTIVE_LOCK = threading.Lock()
+_STEP = 256 * 1024
+"""Bytes between two progress events."""
+_GOOD_PROGRESS = 64 * 1024
+"""Bytes that make a try count as progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,7 @@ class Downloader:
 
     def __init__(self, client: HttpClient, cache_dir: str, observer: Observer) -> None:
         self._client = client
-        self._parts = Path(cache_dir) / _PARTS if cache_dir else None
+        self._cache = Path(cache_dir) if cache_dir else None
         self._observer = observer
 
     def fetch(
@@ -73,110 +80,276 @@ class Downloader:
             HashMismatchError: It arrived whole and is another file.
             IndexAccessError: It did not arrive.
         """
-        names = {"sha256", *link.hashes, *(expected or {})}
-        digests = {name: hashlib.new(name) for name in sorted(names)}
+        names = _algorithms(link, expected or {})
         if link.is_file:
-            path = path_of(link.url)
+            try:
+                path = path_of(link.url)
+            except ValueError as error:
+                raise IndexAccessError(f"{link.url} can not be read", str(error)) from error
             self._observer.receive(FileChosen("local", str(path)))
-            size = _hash_local(path, link, digests)
-        else:
-            path = folder / link.filename
-            size = self._download(link, path, digests)
-        found = {name: digest.hexdigest() for name, digest in digests.items()}
-        try:
-            check_hashes(link, expected or {}, found)
-        except HashMismatchError:
-            if not link.is_file:
-                path.unlink(missing_ok=True)
-            raise
-        return DownloadedFile(path, found["sha256"], size)
+            body = _Body(names)
+            body.read(path, link)
+            check_hashes(link, expected or {}, body.digests())
+            return DownloadedFile(path, body.digests()["sha256"], body.size)
+        path = folder / link.filename
+        kept = self._take_whole(link, expected or {}, path, names)
+        return kept or self._download(link, expected or {}, path, names)
 
-    def _download(self, link: Link, path: Path, digests: dict[str, hashlib._Hash]) -> int:
+    def keep_whole(self, link: Link) -> Path | None:
+        """Fetch a file that is needed before it is known whether it will be installed.
+
+        It stays in the cache until ``fetch`` takes it. Nothing is verified yet.
+
+        Returns:
+            Where it lies; ``None`` where there is no cache, or nothing to know it by.
+        """
+        path = self._whole_path(link)
+        if path is None:
+            return None
+        if not path.is_file():
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError:
+                return None
+            self._download(link, {}, path, _algorithms(link, {}))
+        return path
+
+    def _whole_path(self, link: Link) -> Path | None:
+        if self._cache is None or "sha256" not in link.hashes:
+            return None
+        return self._cache / _WHOLE / link.hashes["sha256"][:64] / link.filename
+
+    def _take_whole(
+        self,
+        link: Link,
+        expected: Mapping[str, frozenset[str]],
+        path: Path,
+        names: Iterable[str],
+    ) -> DownloadedFile | None:
+        """Use the file that an earlier step left in the cache, if it is the right one."""
+        kept = self._whole_path(link)
+        if kept is None or not kept.is_file():
+            return None
+        body = _Body(names)
+        try:
+            body.read(kept, link)
+            check_hashes(link, {}, body.digests())
+            move_file(kept, path)
+        except (HashMismatchError, IndexAccessError, OSError):
+            with contextlib.suppress(OSError):
+                kept.unlink()
+            return None
+        with contextlib.suppress(OSError):
+            kept.parent.rmdir()
+        self._observer.receive(FileChosen("cache", link.filename, body.size))
+        try:
+            check_hashes(link, expected, body.digests())
+        except HashMismatchError:
+            path.unlink(missing_ok=True)
+            raise
+        return DownloadedFile(path, body.digests()["sha256"], body.size)
+
+    def _download(
+        self,
+        link: Link,
+        expected: Mapping[str, frozenset[str]],
+        path: Path,
+        names: Iterable[str],
+    ) -> DownloadedFile:
         self._observer.receive(FileChosen("download", link.filename, link.size))
         part = self._part_path(link, path)
+        key = strip_credentials(link.url)
         try:
-            self._receive_all(link, part)
+            resumed, body = self._receive_all(link, part, key, names)
+            try:
+                check_hashes(link, expected, body.digests())
+            except HashMismatchError:
+                _forget(part)
+                if not resumed:
+                    raise
+                _, body = self._receive_all(link, part, key, names)
+                check_hashes(link, expected, body.digests())
+            try:
+                move_file(part, path)
+            except OSError as error:
+                raise IndexAccessError(
+                    f"{path} can not be written", error.strerror or str(error)
+                ) from error
+        except HashMismatchError:
+            _forget(part)
+            raise
         except BaseException:
-            _leave_for_later(part)
+            if self._cache is not None and part.parent == self._cache / _PARTS:
+                _leave_for_later(part)
+            else:
+                _forget(part)
             raise
         finally:
-            self._observer.receive(TransferFinished(link.url))
-        size = _hash_local(part, link, digests)
-        move_file(part, path)
+            with _ACTIVE_LOCK:
+                _ACTIVE.discard(part.name)
+            self._observer.receive(TransferFinished(key))
         part.with_suffix(".validator").unlink(missing_ok=True)
-        return size
+        return DownloadedFile(path, body.digests()["sha256"], body.size)
 
-    def _receive_all(self, link: Link, part: Path) -> None:
+    def _receive_all(
+        self, link: Link, part: Path, key: str, names: Iterable[str]
+    ) -> tuple[bool, _Body]:
         """Receive until the file is whole, going on after each early end.
+
+        Returns:
+            Whether it begins with what an earlier run left, and its digests.
 
         Raises:
             IndexAccessError: It ended early too often, or can not be stored.
         """
-        key = link.url
-        started = False
+        transfer = _Transfer(link, part, key, names, self._observer)
         tries = 0
         while True:
+            before = transfer.body.size
             try:
-                offset, validator = _read_part(part)
-                headers = {}
-                if offset and validator:
-                    headers = {"Range": f"bytes={offset}-", "If-Range": validator}
+                headers = transfer.headers()
                 with self._client.stream(link.url, headers) as stream:
-                    resumed = _is_resumed(stream, offset if headers else 0)
-                    total = _total_of(stream, offset if resumed else 0)
-                    if not started:
-                        started = True
-                        self._observer.receive(TransferStarted(key, link.filename, total))
-                        if resumed:
-                            self._observer.receive(TransferAdvanced(key, offset))
-                    self._receive(stream, part, offset if resumed else 0, total, key)
-                return
+                    transfer.receive(stream)
+                return transfer.is_resumed, transfer.body
             except ConnectionLostError as error:
-                tries += 1
-                if tries >= _TRIES:
+                if transfer.body.size - before >= _GOOD_PROGRESS:
+                    tries = 0
+                if tries >= self._client.retries:
                     raise IndexAccessError(
                         f"{link.filename} did not arrive whole",
-                        f"the connection to {redact_url(link.url)} ended early {tries} times"
+                        f"the connection to {redact_url(link.url)} ended early {tries + 1} times"
                         + (f": {error.why}" if error.why else ""),
                         "Run the command again: it goes on from where it broke off.",
                     ) from error
+                self._client.wait_before(tries)
+                tries += 1
             except OSError as error:
                 raise IndexAccessError(
                     f"{link.filename} can not be stored", error.strerror or str(error)
                 ) from error
 
-    def _receive(
-        self, stream: Stream, part: Path, offset: int, total: int | None, key: str
-    ) -> None:
-        validator = stream.headers.get("etag", "")
-        if not validator or validator.startswith("W/"):
-            validator = stream.headers.get("last-modified", "")
-        if not offset:
-            part.with_suffix(".validator").write_text(validator, "utf-8")
-        size = offset
-        with part.open("ab" if offset else "wb") as file:
-            for piece in stream:
-                file.write(piece)
-                size += len(piece)
-                self._observer.receive(TransferAdvanced(key, len(piece)))
-        if total is not None and size < total:
-            raise ConnectionLostError(
-                f"{key} did not arrive whole", f"{size} of {total} bytes came"
-            )
-
     def _part_path(self, link: Link, path: Path) -> Path:
         """Where the unfinished file lies: in the cache, to be found by a later run."""
-        digest = hashlib.sha256(link.url.encode()).hexdigest()[:40]
-        if self._parts is not None:
-            try:
-                self._parts.mkdir(parents=True, exist_ok=True)
-            except OSError:
-                self._parts = None
-        if self._parts is None:
-            return path.with_name(f"{digest}.part")
-        part = self._parts / f"{digest}.{os.getpid()}.part"
-        _adopt_part(self._parts, digest, part)
-        return part
+        text = f"{strip_credentials(link.url)}\n{sorted(link.hashes.items())}"
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+        own = f"{digest}.{os.getpid()}-{threading.get_ident()}.part"
+        with _ACTIVE_LOCK:
+            _ACTIVE.add(own)
+        if self._cache is None:
+            return path.with_name(own)
+        parts = self._cache / _PARTS
+        try:
+            parts.mkdir(parents=True, exist_ok=True)
+            probe = parts / own
+            _adopt_part(parts, digest, probe)
+            probe.open("ab").close()
+        except OSError:
+            return path.with_name(own)
+        return probe
+
+
+class _Body:
+    """Digests and size of what has arrived."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._digests = {name: hashlib.new(name) for name in names}
+        self.size = 0
+
+    def add(self, piece: bytes) -> None:
+        self.size += len(piece)
+        for digest in self._digests.values():
+            digest.update(piece)
+
+    def read(self, path: Path, link: Link) -> None:
+        """Add a whole file."""
+        try:
+            with path.open("rb") as file:
+                while block := file.read(BLOCK):
+                    self.add(block)
+        except OSError as error:
+            raise IndexAccessError(
+                f"{redact_url(link.url)} can not be read", error.strerror or str(error)
+            ) from error
+
+    def digests(self) -> dict[str, str]:
+        return {name: digest.hexdigest() for name, digest in self._digests.items()}
+
+
+class _Transfer:
+    """The state of one file between tries."""
+
+    def __init__(
+        self, link: Link, part: Path, key: str, names: Iterable[str], observer: Observer
+    ) -> None:
+        self._link = link
+        self._part = part
+        self._key = key
+        self._names = tuple(names)
+        self._observer = observer
+        self._told = False
+        self.body = _Body(self._names)
+        self.is_resumed = False
+        left, self._validator = _read_part(part)
+        if left and self._validator:
+            self.body.read(part, link)
+            self.is_resumed = True
+
+    def headers(self) -> dict[str, str]:
+        """What to ask for: the whole file, or the rest of the same one."""
+        if not self.body.size or not self._validator:
+            return {}
+        return {"Range": f"bytes={self.body.size}-", "If-Range": self._validator}
+
+    def receive(self, stream: Stream) -> None:
+        """Take a body, whole or the rest.
+
+        Raises:
+            ConnectionLostError: It ended early; what came is kept.
+        """
+        begun = self.body.size
+        goes_on = (
+            begun > 0
+            and stream.status == 206
+            and stream.headers.get("content-range", "").startswith(f"bytes {begun}-")
+        )
+        if stream.status != 200 and not goes_on:
+            self._begin("")
+            raise ConnectionLostError(
+                f"{self._key} did not arrive whole", "the server gave another part than asked for"
+            )
+        if not goes_on:
+            self._begin(_validator_of(stream))
+        total = _total_of(stream, self.body.size)
+        if total is None:
+            total = self._link.size
+        if not self._told:
+            self._told = True
+            self._observer.receive(TransferStarted(self._key, self._link.filename, total))
+            if goes_on:
+                self._observer.receive(TransferAdvanced(self._key, begun))
+        untold = 0
+        with self._part.open("ab") as file:
+            for piece in stream:
+                file.write(piece)
+                self.body.add(piece)
+                untold += len(piece)
+                if untold >= _STEP:
+                    self._observer.receive(TransferAdvanced(self._key, untold))
+                    untold = 0
+        if untold:
+            self._observer.receive(TransferAdvanced(self._key, untold))
+        if total is not None and self.body.size < total:
+            raise ConnectionLostError(
+                f"{self._key} did not arrive whole", f"{self.body.size} of {total} bytes came"
+            )
+
+    def _begin(self, validator: str) -> None:
+        """Begin again with an empty file."""
+        self.body = _Body(self._names)
+        self.is_resumed = False
+        self._validator = validator
+        self._part.open("wb").close()
+        self._part.with_suffix(".validator").write_text(validator, "utf-8")
 
 
 def move_file(source: Path, target: Path) -> None:
@@ -192,13 +365,24 @@ def move_file(source: Path, target: Path) -> None:
 def _adopt_part(folder: Path, digest: str, part: Path) -> None:
     """Go on with what an earlier run left, unless that run is still at it."""
     for found in sorted(folder.glob(f"{digest}.*.part")):
-        owner = found.name.split(".")[1]
-        if owner != "left" and _is_alive(owner):
+        owner = found.name.split(".")[1].partition("-")[0]
+        with _ACTIVE_LOCK:
+            if found.name in _ACTIVE and found != part:
+                continue
+        if owner not in ("left", str(os.getpid())) and _is_alive(owner):
             continue
         with contextlib.suppress(OSError):
             found.rename(part)
             found.with_suffix(".validator").rename(part.with_suffix(".validator"))
             return
+
+
+def _forget(part: Path) -> None:
+    """Remove an unfinished file that is of no use."""
+    with contextlib.suppress(OSError):
+        part.unlink()
+    with contextlib.suppress(OSError):
+        part.with_suffix(".validator").unlink()
 
 
 def _leave_for_later(part: Path) -> None:
@@ -232,10 +416,12 @@ def _read_part(part: Path) -> tuple[int, str]:
         return 0, ""
 
 
-def _is_resumed(stream: Stream, offset: int) -> bool:
-    if stream.status != 206 or not offset:
-        return False
-    return stream.headers.get("content-range", "").startswith(f"bytes {offset}-")
+def _validator_of(stream: Stream) -> str:
+    """What tells whether the file is still the same: a strong ``ETag``, else the date."""
+    etag = stream.headers.get("etag", "")
+    if etag and not etag.startswith("W/"):
+        return etag
+    return stream.headers.get("last-modified", "")
 
 
 def _total_of(stream: Stream, offset: int) -> int | None:
@@ -243,19 +429,15 @@ def _total_of(stream: Stream, offset: int) -> int | None:
     return int(length) + offset if length.isdecimal() else None
 
 
-def _hash_local(path: Path, link: Link, digests: dict[str, hashlib._Hash]) -> int:
-    size = 0
-    try:
-        with path.open("rb") as file:
-            while block := file.read(BLOCK):
-                size += len(block)
-                for digest in digests.values():
-                    digest.update(block)
-    except OSError as error:
-        raise IndexAccessError(
-            f"{redact_url(link.url)} can not be read", error.strerror or str(error)
-        ) from error
-    return size
+def _algorithms(link: Link, expected: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """What to hash with. An algorithm that only the index knows is left out."""
+    names = {name for name in (*link.hashes, *expected) if is_known_algorithm(name)}
+    return ("sha256", *sorted(names - {"sha256"}))
+
+
+def is_known_algorithm(name: str) -> bool:
+    """Whether digests of an algorithm can be checked (those of a fixed length)."""
+    return name in hashlib.algorithms_available and not name.startswith("shake")
 
 
 def check_hashes(
@@ -268,7 +450,7 @@ def check_hashes(
     """
     where = f" from {redact_url(link.index)}" if link.index else ""
     for name, digest in link.hashes.items():
-        if found.get(name) != digest.lower():
+        if is_known_algorithm(name) and found.get(name) != digest.lower():
             raise HashMismatchError(
                 f"{link.filename}{where} is not the file that the index promises",
                 f"Expected {name} {digest}\n             Got        {found.get(name)}",

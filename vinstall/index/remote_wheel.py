@@ -1,31 +1,37 @@
 """One file out of a remote wheel, by range requests (RFC 9110, "Range Requests").
 
 The end of the wheel is fetched first: it holds the central directory, and for wheels built
-as the format advises also the dist-info. A wheel of gigabytes costs a few KiB.
+as the format advises also the dist-info. A wheel of gigabytes costs a few KiB. What is
+read this way is believed only as far as the archive's own checks go; the whole wheel is
+verified before anything of it is installed.
 """
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+import re
+from typing import IO, TYPE_CHECKING, cast
 
-from vinstall.errors import IndexAccessError, WheelFormatError
+from vinstall.errors import IndexAccessError
 from vinstall.index.address import redact_url
-from vinstall.index.client import StatusError
+from vinstall.index.client import ConnectionLostError, StatusError
+from vinstall.index.dist_info import BROKEN_ZIP, LIMIT, read_dist_info
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from vinstall.distributions.link import Link
-    from vinstall.index.client import HttpClient
+    from vinstall.index.client import HttpClient, Stream
 
 TAIL = 16 * 1024
 """Bytes of the end that are fetched first."""
-_LIMIT = 64 * 1024 * 1024
+SMALL = 256 * 1024
+"""Bytes of a wheel that is taken whole where the server knows no ranges."""
+_CONTENT_RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+)")
+_NO_RANGE = frozenset({400, 405, 416, 501})
+_TRIES = 3
 
 
 class RangesNotSupportedError(IndexAccessError):
-    """The server sends whole files only."""
+    """The server sends whole files only, or parts that do not fit together."""
 
 
 def read_remote_file(client: HttpClient, link: Link, name: str) -> bytes:
@@ -37,34 +43,15 @@ def read_remote_file(client: HttpClient, link: Link, name: str) -> bytes:
         name: ``METADATA`` or ``variant.json``.
 
     Raises:
-        RangesNotSupportedError: The server does not give ranges.
-        WheelFormatError: The wheel is broken or has no such file.
+        RangesNotSupportedError: The server gives no ranges, or they make no archive.
+        WheelFormatError: The wheel has no such file.
         IndexAccessError: It can not be fetched.
     """
-    import zipfile
-
     remote = _RemoteFile(client, link)
     try:
-        with zipfile.ZipFile(remote) as archive:
-            found = [
-                entry
-                for entry in archive.infolist()
-                if entry.filename.count("/") == 1 and entry.filename.endswith(f".dist-info/{name}")
-            ]
-            if len(found) != 1:
-                raise WheelFormatError(
-                    f"{link.filename} is not a valid wheel",
-                    f"it has {len(found) or 'no'} *.dist-info/{name}",
-                )
-            if found[0].file_size > _LIMIT:
-                raise WheelFormatError(
-                    f"{link.filename} is not a valid wheel",
-                    f"its {name} has {found[0].file_size} bytes",
-                )
-            remote.prepare(found[0].header_offset, found[0].compress_size + len(name) + 512)
-            return archive.read(found[0])
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise WheelFormatError(f"{link.filename} is not a valid wheel", str(error)) from error
+        return read_dist_info(cast("IO[bytes]", remote), link.filename, name, remote.prepare)
+    except BROKEN_ZIP as error:
+        raise _no_ranges(link, f"the parts make no archive: {error}") from error
 
 
 class _RemoteFile(io.RawIOBase):
@@ -76,7 +63,9 @@ class _RemoteFile(io.RawIOBase):
         self._link = link
         self._position = 0
         self._blocks: list[tuple[int, bytes]] = []
-        self._length = self._fetch_tail()
+        self._identity: tuple[str, str] | None = None
+        self._length = 0
+        self._fetch_tail()
 
     def readable(self) -> bool:
         return True
@@ -89,35 +78,34 @@ class _RemoteFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._length}[whence]
-        self._position = max(base + offset, 0)
+        if base + offset < 0:
+            raise ValueError("a position before the beginning")
+        self._position = base + offset
         return self._position
 
     def read(self, size: int = -1) -> bytes:
         end = self._length if size < 0 else min(self._position + size, self._length)
         if end <= self._position:
             return b""
+        self.prepare(self._position, end - self._position)
         data = self._find(self._position, end)
-        if data is None:
-            self.prepare(self._position, end - self._position)
-            data = self._find(self._position, end)
-            if data is None:
-                raise IndexAccessError(
-                    f"{redact_url(self._link.url)} gave another part of the file than asked for"
-                )
+        assert data is not None, "prepared just now"
         self._position = end
         return data
 
     def prepare(self, start: int, size: int) -> None:
-        """Fetch a part that will soon be read."""
+        """Have a part at hand that will be read."""
         end = min(start + size, self._length)
-        if self._find(start, end) is not None:
+        if end <= start or self._find(start, end) is not None:
             return
-        if end - start > _LIMIT:
-            raise WheelFormatError(
-                f"{self._link.filename} is not a valid wheel", "its directory is too large"
-            )
-        response = self._get(f"bytes={start}-{end - 1}")
-        self._blocks.append((start, response))
+        if end - start > LIMIT:
+            raise ValueError("a part of it is too large")
+        for begin, block in self._blocks:
+            if start < begin < end <= begin + len(block):
+                head = self._fetch(f"bytes={start}-{begin - 1}", start, begin)
+                self._blocks.append((start, head + block))
+                return
+        self._blocks.append((start, self._fetch(f"bytes={start}-{end - 1}", start, end)))
 
     def _find(self, start: int, end: int) -> bytes | None:
         for begin, block in self._blocks:
@@ -125,47 +113,92 @@ class _RemoteFile(io.RawIOBase):
                 return block[start - begin : end - begin]
         return None
 
-    def _fetch_tail(self) -> int:
-        """Fetch the end of the file; its whole length."""
+    def _fetch_tail(self) -> None:
+        """Fetch the end of the file, which tells the length of the whole."""
+        size = self._link.size
+        wanted = f"bytes={max(size - TAIL, 0)}-{size - 1}" if size else f"bytes=-{TAIL}"
         try:
-            with self._client.stream(self._link.url, {"Range": f"bytes=-{TAIL}"}) as stream:
-                length = self._length_of(stream.status, stream.headers.get("content-range", ""))
-                data = b"".join(_take(stream, TAIL))
+            self._take_tail(wanted)
         except StatusError as error:
-            if error.status in (400, 405, 416, 501):
-                raise RangesNotSupportedError(
-                    f"{redact_url(self._link.url)} can not be read in parts", error.why
-                ) from error
-            raise
-        self._blocks.append((length - len(data), data))
-        return length
+            if error.status not in _NO_RANGE:
+                raise
+            try:
+                length = self._client.head(self._link.url).headers.get("content-length", "")
+                if not length.isdecimal() or not int(length):
+                    raise _no_ranges(self._link, error.why) from error
+                self._take_tail(f"bytes={max(int(length) - TAIL, 0)}-{int(length) - 1}")
+            except StatusError as again:
+                raise _no_ranges(self._link, again.why) from again
 
-    def _length_of(self, status: int, header: str) -> int:
-        _, _, total = header.rpartition("/")
-        if status != 206 or not total.strip().isdecimal():
-            raise RangesNotSupportedError(
-                f"{redact_url(self._link.url)} can not be read in parts",
-                "the server sends whole files only",
-            )
-        return int(total)
+    def _take_tail(self, wanted: str) -> None:
+        for left in reversed(range(_TRIES)):
+            try:
+                with self._client.stream(self._link.url, {"Range": wanted}) as stream:
+                    if stream.status == 200:
+                        self._take_whole(stream)
+                        return
+                    start, end, self._length = self._check(stream)
+                    if end != self._length:
+                        raise _no_ranges(self._link, "it did not send the end")
+                    self._blocks.append((start, _take(stream, end - start, self._link)))
+                    return
+            except ConnectionLostError:
+                if not left:
+                    raise
 
-    def _get(self, wanted: str) -> bytes:
-        with self._client.stream(self._link.url, {"Range": wanted}) as stream:
-            if stream.status != 206:
-                raise RangesNotSupportedError(
-                    f"{redact_url(self._link.url)} can not be read in parts",
-                    "the server sends whole files only",
-                )
-            return b"".join(_take(stream, _LIMIT))
+    def _take_whole(self, stream: Stream) -> None:
+        """Take the whole file from a server that ignores ranges, if it is small."""
+        length = stream.headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > SMALL:
+            raise _no_ranges(self._link, "the server sends whole files only")
+        data = _take(stream, int(length), self._link)
+        self._length = len(data)
+        self._blocks.append((0, data))
+
+    def _fetch(self, wanted: str, start: int, end: int) -> bytes:
+        for left in reversed(range(_TRIES)):
+            try:
+                with self._client.stream(self._link.url, {"Range": wanted}) as stream:
+                    if stream.status == 416 or (self._check(stream) != (start, end, self._length)):
+                        raise _no_ranges(self._link, "it sent another part than asked for")
+                    return _take(stream, end - start, self._link)
+            except ConnectionLostError:
+                if not left:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+    def _check(self, stream: Stream) -> tuple[int, int, int]:
+        """Start, end and whole length of a part; all parts must be of one file."""
+        if stream.status == 416:
+            raise StatusError(416, f"{redact_url(self._link.url)} has no such part", "HTTP 416")
+        match = _CONTENT_RANGE.fullmatch(stream.headers.get("content-range", "").strip())
+        if stream.status != 206 or match is None:
+            raise _no_ranges(self._link, "the server sends whole files only")
+        if stream.headers.get("content-encoding", "identity").lower() != "identity":
+            raise _no_ranges(self._link, "the server encodes the parts")
+        identity = (stream.headers.get("etag", ""), stream.headers.get("last-modified", ""))
+        if self._identity is None:
+            self._identity = identity
+        elif self._identity != identity:
+            raise _no_ranges(self._link, "the file changed meanwhile")
+        return int(match[1]), int(match[2]) + 1, int(match[3])
 
 
-def _take(stream: Iterable[bytes], limit: int) -> list[bytes]:
-    """The pieces of a body, up to a limit that no honest answer reaches."""
-    pieces = []
-    size = 0
+def _no_ranges(link: Link, why: str) -> RangesNotSupportedError:
+    return RangesNotSupportedError(f"{redact_url(link.url)} can not be read in parts", why)
+
+
+def _take(stream: Stream, size: int, link: Link) -> bytes:
+    """A body of a known size; not one byte more is read."""
+    if size > LIMIT:
+        raise _no_ranges(link, "the server sends more than it was asked for")
+    data = bytearray()
     for piece in stream:
-        pieces.append(piece)
-        size += len(piece)
-        if size > limit:
-            raise RangesNotSupportedError("the server sends more than it was asked for")
-    return pieces
+        data += piece
+        if len(data) > size:
+            raise _no_ranges(link, "the server sends more than it was asked for")
+    if len(data) != size:
+        raise ConnectionLostError(
+            f"{redact_url(link.url)} did not arrive whole", f"{len(data)} of {size} bytes came"
+        )
+    return bytes(data)
