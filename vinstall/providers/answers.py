@@ -7,6 +7,7 @@ none for longer than a day.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,11 @@ class AnswerCache:
 
     def find(self, key: str) -> PluginAnswer | None:
         """The answer kept for a key, if it is there, whole, and young enough."""
+        found = self.look(key)
+        return found[0] if found is not None else None
+
+    def look(self, key: str) -> tuple[PluginAnswer, float] | None:
+        """The answer kept for a key and its age in seconds; as ``find``."""
         if self._folder is None:
             return None
         import json
@@ -41,7 +47,7 @@ class AnswerCache:
             age = self._now - float(document["time"])
             if not 0 <= age <= KEPT_SECONDS:
                 return None
-            return PluginAnswer(
+            answer = PluginAnswer(
                 check_features(document["features"]),
                 bool(document["present"]),
                 dict(document["facts"]),
@@ -52,9 +58,16 @@ class AnswerCache:
             return None
         except ProviderReplyError:
             return None
+        return answer, age
 
-    def keep(self, key: str, answer: PluginAnswer) -> None:
-        """Keep a good answer; a cache that can not be written is no fault."""
+    def keep(self, key: str, answer: PluginAnswer, owner: str = "") -> None:
+        """Keep a good answer; a cache that can not be written is no fault.
+
+        Args:
+            key: See ``answer_key``.
+            answer: What was said.
+            owner: The distribution that said it, for ``forget``.
+        """
         if self._folder is None or answer.problem:
             return
         import json
@@ -63,6 +76,7 @@ class AnswerCache:
 
         document = {
             "time": self._now,
+            "owner": owner,
             "features": [
                 {"name": name, "values": list(values)} for name, values in answer.features.items()
             ],
@@ -77,18 +91,47 @@ class AnswerCache:
         except (OSError, TypeError, ValueError):
             return
 
+    def forget(self, owner: str) -> int:
+        """Remove what one distribution said; how many answers that were."""
+        if self._folder is None:
+            return 0
+        import json
+
+        count = 0
+        for path in sorted(self._folder.glob("*.json")):
+            try:
+                document = json.loads(path.read_bytes())
+            except (OSError, ValueError, RecursionError):
+                continue
+            if isinstance(document, dict) and document.get("owner") == owner:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                    count += 1
+        return count
+
 
 def answer_key(plugin: TrustedPlugin, environment: Mapping[str, str], gpu: str, python: str) -> str:
     """The key of a plugin's answer on this machine, now."""
-    import hashlib
-
     parts = [plugin.distribution, plugin.version, plugin.object, plugin.fingerprint, gpu, python]
     parts += [
         f"{name}={environment[name]}" if name in environment else name
         for name in sorted(plugin.variables)
     ]
-    parts.append(boot_id())
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+    return make_key([*parts, boot_id()])
+
+
+def own_python() -> str:
+    """The part of a key that stands for the interpreter which runs our plugins."""
+    import sys
+
+    return f"{sys.implementation.cache_tag} {sys.prefix}"
+
+
+def make_key(parts: list[str]) -> str:
+    """A file name that differs where a part differs."""
+    import hashlib
+
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:40]
 
 
 def boot_id() -> str:

@@ -17,6 +17,7 @@ from vinstall.errors import RequirementError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from vinstall.distributions.requirement import Requirement
     from vinstall.settings import VariantSettings
     from vinstall.variants.metadata import ProviderInfo, VariantMetadata
 
@@ -64,7 +65,8 @@ class Decision:
             by the user, to be installed apart), or ``nobody``.
         reason: Why nobody does.
         plugin: The plugin, where it is one of ours.
-        requires: The requirements of the provider package, where it is a package.
+        requires: What to install, where it is a package: requirements that apply here,
+            without markers, of projects that the user trusts.
         plugin_api: Its ``module:object``.
     """
 
@@ -136,13 +138,16 @@ def _choose_plugin(
         return Decision("nobody", f"no trusted plugin answers for {namespace}")
     module = info.plugin_api.partition(":")[0].strip()
     try:
-        packages = _packages_of(info.requires, markers) or (normalize_name(module),)
+        needs = _needs_of(info.requires, markers)
     except RequirementError as error:
         return Decision("nobody", f"its provider can not be asked: {error}")
+    packages = [one.project for one in needs] or [normalize_name(module)]
     if ours is not None and (
         packages[0] in ours.stands_in_for or packages[0] == normalize_name(ours.distribution)
     ):
         return Decision("plugin", plugin=ours)
+    if not packages[0]:
+        return Decision("nobody", "the metadata does not say who its provider is")
     trusted = {normalize_name(name) for name in settings.trusted}
     for package in packages:
         if package not in trusted:
@@ -154,11 +159,12 @@ def _choose_plugin(
     plugin_api = info.plugin_api.strip() or packages[0].replace("-", "_")
     if not _PLUGIN_API.fullmatch(plugin_api):
         return Decision("nobody", f"its provider can not be asked: {plugin_api!r} is no object")
-    return Decision("package", requires=info.requires or packages, plugin_api=plugin_api)
+    requires = tuple(_format(one) for one in needs) or (packages[0],)
+    return Decision("package", requires=requires, plugin_api=plugin_api)
 
 
-def _packages_of(requires: Sequence[str], markers: Mapping[str, str]) -> tuple[str, ...]:
-    """The normalized names of the packages that a provider needs here.
+def _needs_of(requires: Sequence[str], markers: Mapping[str, str]) -> list[Requirement]:
+    """The requirements of a provider that apply here.
 
     Raises:
         RequirementError: A requirement is wrong, or says where its package lies: then the
@@ -170,8 +176,14 @@ def _packages_of(requires: Sequence[str], markers: Mapping[str, str]) -> tuple[s
         if requirement.url or not requirement.project:
             raise RequirementError(f"{line!r} is not a package of an index")
         if requirement.applies(markers):
-            found.append(requirement.project)
-    return tuple(found)
+            found.append(requirement)
+    return found
+
+
+def _format(requirement: Requirement) -> str:
+    """A requirement without its marker: where it is installed, others may hold."""
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    return f"{requirement.name}{extras}{requirement.specifier}"
 
 
 def _holds(marker: str, markers: Mapping[str, str]) -> bool:

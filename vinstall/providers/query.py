@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.errors import ConfigurationError
 from vinstall.events import Noted, Warned
-from vinstall.providers.answers import AnswerCache, answer_key
+from vinstall.providers.answers import AnswerCache, answer_key, own_python
 from vinstall.providers.choose import Decision, TrustedPlugin, choose_provider
 from vinstall.providers.messages import PluginAnswer, PluginRequest
 from vinstall.providers.run import MASKS, ask_plugins, clean_environment
@@ -211,7 +211,7 @@ class ProviderQuery:
 
     def _ask(self, plugins: Iterable[TrustedPlugin]) -> None:
         """Ask those that have not been asked yet, in one child."""
-        python = f"{sys.implementation.cache_tag} {sys.prefix}"
+        python = own_python()
         gpu = self._settings.gpu
         keys: dict[str, str] = {}
         waiting: dict[str, TrustedPlugin] = {}
@@ -243,7 +243,7 @@ class ProviderQuery:
                     "A variable that overrules what is detected has a wrong value", answer.problem
                 )
             self._answers[namespace] = (answer, False)
-            self._cache.keep(keys[namespace], answer)
+            self._cache.keep(keys[namespace], answer, waiting[namespace].distribution)
             if answer.problem:
                 self._warn(waiting[namespace], answer)
 

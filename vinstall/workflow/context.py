@@ -16,7 +16,7 @@ from vinstall.errors import ProfileError, RequirementError
 from vinstall.events import Warned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from vinstall.builder import Builder
     from vinstall.distributions.core_metadata import CoreMetadata
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vinstall.index.client import HttpClient
     from vinstall.index.source import IndexSource
     from vinstall.profile import MachineProfile
+    from vinstall.providers.messages import PluginAnswer
     from vinstall.providers.query import ProviderQuery
     from vinstall.resolution.source import PackageSource
     from vinstall.settings import Settings
@@ -98,6 +99,11 @@ class Context:
         """Whoever answers what the machine supports."""
         from vinstall.providers.query import ProviderQuery
 
+        def answer_package(requires: Sequence[str], plugin_api: str) -> PluginAnswer:
+            from vinstall.workflow.provider_env import answer_package
+
+            return answer_package(self, requires, plugin_api)
+
         return ProviderQuery(
             self.settings.variants,
             self.target,
@@ -105,6 +111,7 @@ class Context:
             observer=self.observer,
             profile=self.profile,
             environment=self.environment,
+            package_answer=answer_package,
         )
 
     @cached_property
