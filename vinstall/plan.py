@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -9,7 +10,7 @@ from vinstall.errors import RequiredVariantError, ResolutionError
 from vinstall.variants.properties import NULL_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.resolution.resolve import Resolution, Resolved
@@ -170,3 +171,58 @@ def check_variant_losses(plan: Plan, variants: VariantSettings, named: frozenset
             "; ".join(losses),
             "Add --allow-variant-change, or name the project with -U, if that is wanted.",
         )
+
+
+def find_mixed_runtimes(plan: Plan, installed: Iterable[InstalledDistribution]) -> tuple[str, ...]:
+    """Sentences about builds for different major versions of one GPU runtime.
+
+    Libraries for two majors of CUDA (or ROCm) in one process rarely get along. Builds of one
+    environment are compared by the versions that they were built for.
+
+    Args:
+        plan: What will be there.
+        installed: What is there now; what the plan replaces does not count.
+    """
+    replaced = {change.resolved.project for change in plan.installs}
+    members: dict[tuple[str, str], list[tuple[str, frozenset[str]]]] = {}
+    for change in plan.installs:
+        candidate = change.resolved.candidate
+        if candidate.variant is not None:
+            name = f"{candidate.name} {candidate.version_text} {candidate.label}"
+            _add_runtimes(members, name, candidate.variant.properties)
+    for one in installed:
+        if one.project not in replaced and one.label:
+            variants = (one.variant or {}).get("variants")
+            entry = variants.get(one.label) if isinstance(variants, dict) else None
+            if isinstance(entry, dict):
+                _add_runtimes(members, f"{one.name} {one.version_text} {one.label}", entry)
+    sentences = []
+    for (namespace, feature), builds in members.items():
+        for number, (name, majors) in enumerate(builds):
+            for other, others in builds[number + 1 :]:
+                if not majors & others:
+                    sentences.append(
+                        f"{name} is built for {_RUNTIMES[namespace, feature]} "
+                        f"{' and '.join(sorted(majors))}, but {other} for "
+                        f"{' and '.join(sorted(others))}"
+                    )
+    return tuple(sentences)
+
+
+_RUNTIMES = {
+    ("nvidia", "cuda_version_lower_bound"): "CUDA",
+    ("amd", "rocm_version"): "ROCm",
+}
+
+
+def _add_runtimes(
+    members: dict[tuple[str, str], list[tuple[str, frozenset[str]]]],
+    name: str,
+    properties: Mapping[str, object],
+) -> None:
+    for namespace, feature in _RUNTIMES:
+        features = properties.get(namespace)
+        values = features.get(feature) if isinstance(features, Mapping) else None
+        if isinstance(values, (list, tuple)) and values:
+            majors = frozenset(str(value).partition(".")[0] for value in values)
+            members.setdefault((namespace, feature), []).append((name, majors))

@@ -42,7 +42,7 @@ def best_label(context: Context, distribution: InstalledDistribution) -> str | N
 
     reason = distribution.reason or {}
     release = reason.get("release")
-    if not isinstance(release, dict) or reason.get("overrides"):
+    if not isinstance(release, dict) or reason.get("steered"):
         return None
     variants = context.settings.variants
     if distribution.project in variants.disabled or distribution.project in variants.labels:

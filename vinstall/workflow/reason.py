@@ -30,9 +30,23 @@ def make_reason(context: Context, plan: Plan, change: Change) -> Mapping[str, ob
         "schema": SCHEMA,
         "vinstall": __version__,
         "label": candidate.label,
+        "steered": _is_steered(context, change),
         **describe_choice(context, plan, change),
         **_release(selection),
     }
+
+
+def _is_steered(context: Context, change: Change) -> bool:
+    """Whether the user, and not the machine alone, chose the build."""
+    variants = context.settings.variants
+    project = change.resolved.project
+    return bool(
+        project in variants.labels
+        or project in variants.disabled
+        or variants.prefer
+        or variants.exclude
+        or any(requirement.label for requirement in change.resolved.requirements)
+    )
 
 
 def describe_choice(context: Context, plan: Plan, change: Change) -> dict[str, object]:

@@ -9,7 +9,12 @@ from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.link import parse_link
 from vinstall.errors import RequirementError
 from vinstall.events import Noted, StageFinished, StageStarted, Warned
-from vinstall.plan import check_required_variants, check_variant_losses, make_plan
+from vinstall.plan import (
+    check_required_variants,
+    check_variant_losses,
+    find_mixed_runtimes,
+    make_plan,
+)
 from vinstall.resolution.selection import Rules
 from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.gather import Gathered, gather_requirements
@@ -137,6 +142,12 @@ def resolve_requests(
     check_variant_losses(plan, settings.variants, asked if explicit else frozenset())
     _check_listed_hashes(hash_mode, plan, requirements, constraints)
     warn_of_fallbacks(context, plan)
+    if any(change.resolved.candidate.variant is not None for change in plan.installs):
+        there = () if target.is_foreign or settings.target.target_dir else context.installed
+        for sentence in find_mixed_runtimes(plan, there):
+            context.observer.receive(
+                Warned("mixed-runtimes", f"{sentence}.", "Programs that use both may fail.")
+            )
     return Resolved(plan, resolution, requirements, constraints, hash_mode)
 
 
