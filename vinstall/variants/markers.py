@@ -105,7 +105,10 @@ def fold_variant_markers(line: str, markers: VariantMarkers) -> str | None:
 
 def _split_marker(line: str) -> tuple[str, str, str]:
     """The requirement and its marker; in a URL, ``;`` counts only beside white space."""
-    found = re.search(r"\s;|;\s", line) if "@" in line.partition(";")[0] else re.search(";", line)
+    if "@" in line.partition(";")[0]:
+        found = re.search(r"\s;", line) or re.search(r";\s", line)
+    else:
+        found = re.search(";", line)
     if found is None:
         return line, "", ""
     return line[: found.start()], ";", line[found.end() :]
