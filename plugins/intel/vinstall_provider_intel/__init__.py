@@ -1,0 +1,1 @@
+"""Variant provider for the namespace ``intel``: platforms of GPUs that compute."""
