@@ -63,9 +63,19 @@ def origin_of(url: str) -> tuple[str, str, int]:
     return scheme, (parts.hostname or "").lower(), parts.port or DEFAULT_PORTS.get(scheme, 0)
 
 
+def is_url(url: str) -> bool:
+    """Whether host and port of a URL can be read."""
+    try:
+        return bool(origin_of(url)[1]) or url.startswith("file:")
+    except ValueError:
+        return False
+
+
 def host_of(url: str) -> str:
     """Host, with the port where it is given, for messages."""
-    return urlsplit(url).netloc.rpartition("@")[2]
+    rest = url.partition("://")[2]
+    end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
+    return rest[:end].rpartition("@")[2]
 
 
 def quote_url(url: str) -> str:

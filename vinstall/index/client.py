@@ -20,6 +20,7 @@ from vinstall.errors import IndexAccessError
 from vinstall.events import Noted
 from vinstall.index.address import (
     host_of,
+    is_url,
     origin_of,
     redact_url,
     split_credentials,
@@ -320,6 +321,8 @@ class HttpClient:
         asked_keyring = False
         current = url
         redirects = 0
+        if not is_url(url):
+            raise IndexAccessError(f"{redact_url(url)} is not a URL", "it names no host")
         while True:
             credentials = self._credentials.find(current)
             secret_sent = secret_sent or credentials is not None
@@ -366,10 +369,6 @@ class HttpClient:
                 "no request is allowed, and the cache does not have it",
                 "allow the network, or fill the cache first",
             )
-        try:
-            origin_of(bare)
-        except ValueError as error:
-            raise IndexAccessError(f"{redact_url(url)} is not a URL", str(error)) from error
         client = self._open().client_for(bare)
         import httpx
 

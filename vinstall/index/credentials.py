@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall.index.address import host_of, origin_of, split_credentials
+from vinstall.index.address import host_of, is_url, origin_of, split_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ class CredentialStore:
         self._indexes = [
             (bare, found)
             for bare, found in map(split_credentials, known)
-            if found is not None and "://" in bare
+            if found is not None and "://" in bare and is_url(bare)
         ]
 
     def find(self, url: str) -> Credentials | None:

@@ -21,6 +21,7 @@ from vinstall.errors import IndexAccessError
 from vinstall.index.address import (
     filename_of,
     is_plain_name,
+    is_url,
     quote_url,
     redact_url,
     strip_credentials,
@@ -105,6 +106,7 @@ def _check_version(version: object, url: str) -> None:
 def _link_maker(url: str, index: str) -> Callable[..., Link | None]:
     """A function that makes one link of the page, or ``None`` for what is not one."""
     page_is_local = url.startswith("file:")
+    good_hosts: dict[str, bool] = {}
 
     def make(
         href: str,
@@ -128,6 +130,12 @@ def _link_maker(url: str, index: str) -> Callable[..., Link | None]:
             scheme = address.partition(":")[0].lower()
             if scheme not in ("https", "http") and not (scheme == "file" and page_is_local):
                 return None
+        host = address[: address.find("/", 8)]
+        good = good_hosts.get(host)
+        if good is None:
+            good = good_hosts[host] = is_url(address)
+        if not good:
+            return None
         return Link(
             quote_url(address),
             filename,

@@ -33,6 +33,7 @@ from vinstall.index.address import (
     host_of,
     is_secure,
     is_trusted_host,
+    is_url,
     project_url,
     redact_url,
     strip_credentials,
@@ -237,15 +238,14 @@ class IndexSource:
         Raises:
             IndexAccessError: Plain http to another machine that the user does not trust.
         """
-        try:
-            good = is_secure(url) or is_trusted_host(url, self._settings.trusted_hosts)
-        except ValueError as error:
-            raise IndexAccessError(f"{redact_url(url)} is not a URL", str(error)) from error
-        if not good:
+        if not is_url(url):
+            raise IndexAccessError(f"{redact_url(url)} is not a URL", "it names no host")
+        if not is_secure(url) and not is_trusted_host(url, self._settings.trusted_hosts):
+            host = host_of(url)
             raise IndexAccessError(
                 f"{redact_url(url)} is not used",
-                f"{host_of(url)} is reached without TLS and is not a trusted host",
-                f"use https, or accept the danger with --trusted-host {host_of(url)}",
+                f"{host} is reached without TLS and is not a trusted host",
+                f"use https, or accept the danger with --trusted-host {host}",
             )
 
     def _note_other_hosts(self, page: str, links: Sequence[Link]) -> None:
