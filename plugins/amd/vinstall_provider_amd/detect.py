@@ -131,11 +131,11 @@ def _find_rocm(root: Path, rocm_path: str) -> tuple[RocmVersion | None, str]:
     if found:
         return max(found)
     for pattern in (_CORE_NAME, _HIP_NAME):
-        for folder in _LIBRARY_FOLDERS:
-            for name in _list_names(root / folder):
+        for place in _LIBRARY_FOLDERS:
+            for name in _list_names(root / place):
                 match = pattern.fullmatch(name)
                 if match:
-                    return _decode_library(match), f"/{folder}/{name}"
+                    return _decode_library(match), f"/{place}/{name}"
     return None, ""
 
 
