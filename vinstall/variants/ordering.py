@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from vinstall.variants.metadata import VariantMetadata
     from vinstall.variants.supported import SupportedProperties
 
-_RELEASE_PREFIX = re.compile(r"\d+(\.\d+){0,2}")
+_RELEASE_PREFIX = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18}){0,2}")
 _SHOWN_VALUES = 6
+_SHOWN_LENGTH = 60
 
 Key = tuple[int, int, str, int]
 """(index of namespace, index of feature, feature name where it decides, index of value)."""
@@ -258,11 +259,11 @@ class _Order:
         needs = f"it needs {namespace} :: {feature} :: {_join(wanted)}"
         offered = tuple(places)
         everything = self._supported.values(namespace, feature)
-        if namespace == ABI_DEPENDENCY:
+        if namespace == ABI_DEPENDENCY and not any(map(_RELEASE_PREFIX.fullmatch, wanted)):
             why = "which is not a release number of up to three parts"
-        elif namespace not in self._namespaces:
+        elif namespace not in self._namespaces and namespace != ABI_DEPENDENCY:
             why = f"but the metadata does not list {namespace} in default-priorities.namespace"
-        elif any(value in everything for value in wanted):
+        elif namespace == ABI_DEPENDENCY or any(value in everything for value in wanted):
             why = "which is excluded (--exclude-variant)"
         elif offered:
             why = f"and this machine supports only {_join(offered)}"
@@ -278,7 +279,7 @@ class _Order:
 
 
 def _join(values: Sequence[str]) -> str:
-    shown = " or ".join(values[:_SHOWN_VALUES])
+    shown = " or ".join(value[:_SHOWN_LENGTH] for value in values[:_SHOWN_VALUES])
     more = len(values) - _SHOWN_VALUES
     return f"{shown} (and {more} more)" if more > 0 else shown
 
@@ -296,7 +297,7 @@ def abi_requirements(properties: Properties) -> tuple[tuple[str, tuple[str, ...]
     features = properties.get(ABI_DEPENDENCY, {})
     return tuple(
         (
-            feature.replace("_", "-"),
+            re.sub("_+", "-", feature),
             tuple(
                 sorted(
                     (value for value in features[feature] if _RELEASE_PREFIX.fullmatch(value)),
