@@ -76,7 +76,7 @@ class Bench:
         where: list[str | Path] = ["--index-url", self.index.simple_url]
         if machine is not None:
             where += ["--profile", self.profile(machine)]
-        return self.environment.vinstall("install", *where, *arguments, variables=options).check(
+        return self.environment.vinstall("install", *where, *arguments, variables=variables).check(
             status
         )
 

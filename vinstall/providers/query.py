@@ -247,16 +247,20 @@ class ProviderQuery:
             if answer.problem:
                 self._warn(waiting[namespace], answer)
 
-    def _with_masks(self, answer: PluginAnswer) -> PluginAnswer:
-        masks = [name for name in MASKS if name in self._environment]
-        if not masks or not answer.present:
+    def _with_masks(self, namespace: str, answer: PluginAnswer) -> PluginAnswer:
+        """Say that a mask is set and does not count; ``all`` hides nothing."""
+        masks = [
+            name
+            for name, owner in MASKS.items()
+            if owner == namespace and self._environment.get(name, "all") != "all"
+        ]
+        known = any(mask in text for mask in masks for text in answer.notes)
+        if not masks or not answer.present or known:
             return answer
         note = (
-            f"{', '.join(masks)} is set; what is installed does not depend on it, since a mask "
-            "belongs to one process and an install stays"
+            f"what is installed does not depend on {' and '.join(masks)}: a mask belongs to one "
+            "process and an install stays"
         )
-        if any(mask in text for mask in masks for text in answer.notes):
-            return answer
         return replace(answer, notes=(*answer.notes, note))
 
     def _warn(self, plugin: TrustedPlugin, answer: PluginAnswer) -> None:
@@ -271,7 +275,7 @@ class ProviderQuery:
 
     def _report_plugin(self, namespace: str, plugin: TrustedPlugin) -> ProviderReport:
         answer, cached = self._answers[plugin.namespace]
-        answer = self._with_masks(answer)
+        answer = self._with_masks(namespace, answer)
         reason = ""
         if answer.problem:
             reason = f"the plugin {plugin.distribution} gave no answer: {answer.problem}"

@@ -31,15 +31,16 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 10.0
 """Seconds that one plugin may take."""
-MASKS = (
-    "CUDA_VISIBLE_DEVICES",
-    "NVIDIA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-    "ZE_AFFINITY_MASK",
-    "ONEAPI_DEVICE_SELECTOR",
-)
+MASKS = {
+    "CUDA_VISIBLE_DEVICES": "nvidia",
+    "NVIDIA_VISIBLE_DEVICES": "nvidia",
+    "HIP_VISIBLE_DEVICES": "amd",
+    "ROCR_VISIBLE_DEVICES": "amd",
+    "GPU_DEVICE_ORDINAL": "amd",
+    "ZE_AFFINITY_MASK": "intel",
+    "ONEAPI_DEVICE_SELECTOR": "intel",
+}
+"""Variables that hide devices from one process → the namespace of those devices."""
 _SECRET = re.compile(
     r"^PIP_|^VINSTALL_|^UV_|^TWINE_|TOKEN|PASSW|SECRET|CREDENTIAL|_KEY$|APIKEY|^AWS_|^NETRC$"
 )
