@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vinstall_provider_amd.detect import Facts, decode_gfx, detect_facts
+from vinstall_provider_amd.detect import Facts, decode_gfx, detect_facts, read_fingerprint
 from vinstall_provider_amd.plugin import Plugin, list_features, list_notes, read_options
 
 MACHINES = Path(__file__).parents[3] / "fixtures" / "machines"
@@ -136,3 +136,12 @@ def test_description_can_be_written_as_json() -> None:
     description = json.loads(json.dumps(Plugin.describe()))
     assert set(description) == {"namespace", "present", "facts", "notes"}
     assert Plugin.fingerprint() == Plugin.fingerprint()
+
+
+def test_fingerprint_follows_gpus_and_rocm(tmp_path: Path) -> None:
+    seen = [read_fingerprint(str(tmp_path), {})]
+    write_node(tmp_path, 1, simd_count=192, gfx_target_version=110000)
+    seen.append(read_fingerprint(str(tmp_path), {}))
+    write(tmp_path, "opt/rocm/.info/version", "6.4.1")
+    seen.append(read_fingerprint(str(tmp_path), {}))
+    assert len(set(seen)) == 3

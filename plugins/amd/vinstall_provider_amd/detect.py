@@ -90,6 +90,24 @@ def detect_facts(root: str = "/", environment: Mapping[str, str] | None = None) 
     return Facts(tuple(gpus), version, source, driver)
 
 
+def read_fingerprint(root: str = "/", environment: Mapping[str, str] | None = None) -> str:
+    """A text that changes when the answer could; reads some small files."""
+    environment = os.environ if environment is None else environment
+    parts = [repr(gpu) for gpu in sorted(_iter_gpus(Path(root)), key=lambda gpu: gpu.node)]
+    paths = [Path(root, folder) for folder in ("opt", *_LIBRARY_FOLDERS)]
+    paths += [
+        Path(folder, ".info/version")
+        for folder in (environment.get("ROCM_PATH", ""), f"{root}/opt/rocm")
+        if folder
+    ]
+    for path in paths:
+        try:
+            parts.append(f"{path}:{path.stat().st_mtime_ns}")
+        except OSError:
+            continue
+    return "|".join(parts)
+
+
 def decode_gfx(number: int) -> str:
     """``90010`` → ``gfx90a``: major, minor and stepping in decimal; the last two in hex."""
     return f"gfx{number // 10000}{number // 100 % 100:x}{number % 100:x}" if number > 0 else ""

@@ -222,3 +222,17 @@ def test_fingerprint_follows_module_devices_and_libraries(tmp_path: Path) -> Non
 )
 def test_cuda_numbers(number: int, version: tuple[int, int]) -> None:
     assert decode_cuda(number) == version
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="needs an NVIDIA GPU")
+def test_a_real_gpu_is_what_nvidia_smi_says() -> None:
+    command = ["nvidia-smi", "--query-gpu=compute_cap,driver_version", "--format=csv,noheader"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        pytest.skip("the driver does not answer")
+    rows = [line.split(", ") for line in done.stdout.splitlines()]
+    facts = detect_facts()
+    known = [f"{gpu.capability[0]}.{gpu.capability[1]}" for gpu in facts.gpus if gpu.capability]
+    assert known == [row[0] for row in rows]
+    assert {facts.driver_version} == {row[1] for row in rows}

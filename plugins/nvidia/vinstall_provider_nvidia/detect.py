@@ -127,9 +127,10 @@ def read_fingerprint(root: str = "/", environment: Mapping[str, str] | None = No
     Costs some dozens of ``stat`` calls; starts nothing and wakes no device.
     """
     environment = os.environ if environment is None else environment
+    root = root.rstrip("/")
     parts = [_read_text(f"{root}/sys/module/nvidia/version")]
     try:
-        parts += sorted(one.name for one in Path(root, "proc/driver/nvidia/gpus").iterdir())
+        parts += sorted(one.name for one in Path(f"{root}/proc/driver/nvidia/gpus").iterdir())
     except OSError:
         parts.append("-")
     folders = [root + folder for folder in _FOLDERS]
