@@ -7,6 +7,7 @@ order of preference, best first. Unknown keys are errors: it is the user's own f
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCHEMA = 1
+_MARKERS = frozenset(
+    {
+        "implementation_name",
+        "implementation_version",
+        "os_name",
+        "platform_machine",
+        "platform_python_implementation",
+        "platform_release",
+        "platform_system",
+        "platform_version",
+        "python_full_version",
+        "python_version",
+        "sys_platform",
+    }
+)
+_TAG = re.compile(r"[a-z0-9_]+-[a-z0-9_]+-[a-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +80,15 @@ def parse_profile(text: str, origin: str) -> MachineProfile:
     else:
         import tomli as tomllib
     try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ProfileError(f"The profile {origin} is not valid TOML", str(error)) from error
     faults: list[str] = []
-    if document.get("schema") != SCHEMA:
-        faults.append(f"schema has to be {SCHEMA}, not {document.get('schema')!r}")
+    schema = document.get("schema")
+    if schema is None:
+        faults.append(f"schema = {SCHEMA} is missing")
+    elif not isinstance(schema, int) or isinstance(schema, bool) or schema != SCHEMA:
+        faults.append(f"schema has to be {SCHEMA}, not {schema!r}")
     for key in document:
         if key not in ("schema", "made", "target", "supported"):
             faults.append(f"the key {key!r} is not known")
@@ -76,6 +96,9 @@ def parse_profile(text: str, origin: str) -> MachineProfile:
     if not isinstance(made, dict):
         faults.append("[made] is not a table")
         made = {}
+    for key, one in made.items():
+        if isinstance(one, (dict, list)):
+            faults.append(f"made.{key} is not a text")
     target = _read_target(document["target"], faults) if "target" in document else None
     supported = _read_supported(document.get("supported", {}), faults)
     if faults:
@@ -88,7 +111,7 @@ def parse_profile(text: str, origin: str) -> MachineProfile:
             {
                 namespace: f"the profile {origin} supports nothing of it"
                 for namespace, features in supported.items()
-                if not features
+                if not any(features.values())
             },
         ),
         {str(key): str(value) for key, value in made.items()},
@@ -108,10 +131,16 @@ def _read_target(value: object, faults: list[str]) -> ProfileTarget | None:
     if not isinstance(markers, dict) or not all(isinstance(one, str) for one in markers.values()):
         faults.append("target.markers is not a table of texts")
         markers = {}
+    for name in markers:
+        if name not in _MARKERS:
+            faults.append(f"target.markers.{name} is not known")
     tags = value.get("tags", [])
-    if not isinstance(tags, list) or not all(isinstance(one, str) for one in tags):
+    if not isinstance(tags, list):
         faults.append("target.tags is not a list of texts")
         tags = []
+    bad = [one for one in tags if not isinstance(one, str) or not _TAG.fullmatch(one)]
+    if bad:
+        faults.append(f"target.tags: {bad[0]!r} is not a tag")
     return ProfileTarget(dict(markers), tuple(tags))
 
 
