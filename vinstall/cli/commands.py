@@ -451,6 +451,72 @@ def profile(settings: Settings, arguments: Arguments, console: Console) -> int:
     return 0
 
 
+def provider(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall provider list``, ``trust`` and ``forget``."""
+    from pathlib import Path
+
+    from vinstall.cli.config_files import Surroundings
+
+    words = arguments.words
+    if arguments.action == "list":
+        if words:
+            raise OptionConflictError("provider list takes no argument.")
+        from vinstall.console.doctor import iter_providers
+        from vinstall.console.tables import format_json
+        from vinstall.workflow.providers import list_providers, providers_to_json
+
+        with _observing(console) as observer:
+            found = list_providers(settings, observer)
+        if arguments.flag("json"):
+            console.result(format_json(providers_to_json(found), pretty=True))
+            return 0
+        for line in iter_providers(found):
+            console.result(line)
+        return 0
+    if not words:
+        raise OptionConflictError(f"provider {arguments.action} takes at least one name.")
+    path = str(Path(Surroundings.of_process().user_folder("vinstall"), "vinstall.toml"))
+    from vinstall.workflow.providers import forget_providers, trust_providers
+
+    if arguments.action == "trust":
+        change = trust_providers(path, words)
+        for name in change.changed:
+            console.info(f"{name} may run from now on ({path})")
+        for name in change.unchanged:
+            console.info(f"{name} is trusted already")
+        return 0
+    change = forget_providers(path, words, settings)
+    for name in change.changed:
+        console.info(f"{name} is not trusted any more ({path})")
+    for name in change.unchanged:
+        console.info(f"{name} was not trusted in {path}")
+    console.info(f"Removed {change.environments} environments and {change.answers} kept answers")
+    return 0
+
+
+def doctor(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall doctor``."""
+    from vinstall.cli.config_files import Surroundings, sources_in_force
+    from vinstall.cli.precedence import target_prefix
+    from vinstall.console.doctor import iter_diagnosis
+    from vinstall.console.tables import format_json
+    from vinstall.workflow.doctor import diagnosis_to_json, run_doctor
+
+    if arguments.words:
+        raise OptionConflictError("doctor takes no argument.")
+    surroundings = Surroundings.of_process()
+    prefix = target_prefix(settings.target.python, surroundings)
+    sources = sources_in_force(surroundings, prefix, isolated=settings.target.isolated)
+    with _observing(console) as observer:
+        diagnosis = run_doctor(settings, observer, sources)
+    if arguments.flag("json"):
+        console.result(format_json(diagnosis_to_json(diagnosis), pretty=True))
+    else:
+        for line in iter_diagnosis(diagnosis, everything=console.verbosity > 0):
+            console.result(line)
+    return 0 if diagnosis.is_healthy else 1
+
+
 def variant(settings: Settings, arguments: Arguments, console: Console) -> int:
     """``vinstall variant rank``."""
     if arguments.action != "rank":
@@ -540,6 +606,8 @@ COMMANDS: Mapping[str, Command] = {
     "download": download,
     "explain": explain,
     "profile": profile,
+    "provider": provider,
+    "doctor": doctor,
     "variant": variant,
     "cache": cache,
     "config": config,

@@ -356,6 +356,21 @@ def _accepted(option: Option) -> str:
     return f"Accepted is {kinds.get(option.kind, 'text')}."
 
 
+def sources_in_force(
+    surroundings: Surroundings, prefix: str, *, isolated: bool = False
+) -> tuple[str, ...]:
+    """Files that exist and variables that are set, the weakest first, for ``doctor``."""
+    levels = pip_config_files(surroundings, prefix, isolated=isolated).values()
+    files = [path for level in levels for path in level]
+    files += our_files(surroundings, prefix, isolated=isolated)
+    names = [] if isolated else sorted(surroundings.environment)
+    return (
+        *(path for path in files if Path(path).is_file()),
+        *(name for name in names if name.startswith("PIP_")),
+        *(name for name in names if name.startswith("VINSTALL_")),
+    )
+
+
 def our_files(surroundings: Surroundings, prefix: str, *, isolated: bool) -> list[str]:
     """Our files, weakest first, whether they exist or not; ``pyproject.toml`` only if it does."""
     site = str(Path(prefix, "vinstall.toml"))
