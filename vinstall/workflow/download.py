@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.workflow.context import Context
 from vinstall.workflow.install import expected_hashes
-from vinstall.workflow.resolving import gather, resolve_requests
+from vinstall.workflow.resolving import gather, resolve_requests, tell_places
 
 if TYPE_CHECKING:
     from vinstall.events import Observer
@@ -42,7 +42,9 @@ def run_download(settings: Settings, folder: str, observer: Observer) -> Downloa
     settings = replace(settings, resolve=replace(settings.resolve, ignore_installed=True))
     context = Context(settings, observer)
     try:
-        resolved = resolve_requests(context, gather(context))
+        gathered = gather(context)
+        tell_places(context)
+        resolved = resolve_requests(context, gathered)
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         downloader = Downloader(context.client, context.settings.cache_dir, observer)

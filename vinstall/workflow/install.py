@@ -23,7 +23,7 @@ from vinstall.events import (
 )
 from vinstall.resolution.adapter import merge_hashes
 from vinstall.workflow.context import Context
-from vinstall.workflow.resolving import Resolved, gather, resolve_requests
+from vinstall.workflow.resolving import Resolved, gather, resolve_requests, tell_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
