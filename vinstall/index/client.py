@@ -622,7 +622,9 @@ def _reason(error: Exception) -> str:
 
     if isinstance(error, httpx.TimeoutException):
         return "there was silence for too long"
-    if isinstance(error, httpx.RemoteProtocolError):
-        return "the connection ended early"
     text = redact_url(str(error))
+    if isinstance(error, httpx.RemoteProtocolError) and (
+        "closed" in text or "disconnected" in text
+    ):
+        return "the connection ended early"
     return text or "the connection broke"

@@ -197,7 +197,7 @@ class Downloader:
         """Receive until the file is whole, going on after each early end.
 
         Returns:
-            Whether it begins with what an earlier run left, and its digests.
+            Whether it was put together from several answers, and its digests.
 
         Raises:
             IndexAccessError: It ended early too often, or can not be stored.
@@ -292,7 +292,6 @@ class _Transfer:
         left, self._validator = _read_part(part)
         if left and self._validator:
             self.body.read(part, link)
-            self.is_resumed = True
 
     def headers(self) -> dict[str, str]:
         """What to ask for: the whole file, or the rest of the same one."""
@@ -317,7 +316,9 @@ class _Transfer:
             raise ConnectionLostError(
                 f"{self._key} did not arrive whole", "the server gave another part than asked for"
             )
-        if not goes_on:
+        if goes_on:
+            self.is_resumed = True
+        else:
             self._begin(_validator_of(stream))
         total = _total_of(stream, self.body.size)
         if total is None:

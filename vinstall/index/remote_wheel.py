@@ -198,7 +198,5 @@ def _take(stream: Stream, size: int, link: Link) -> bytes:
         if len(data) > size:
             raise _no_ranges(link, "the server sends more than it was asked for")
     if len(data) != size:
-        raise ConnectionLostError(
-            f"{redact_url(link.url)} did not arrive whole", f"{len(data)} of {size} bytes came"
-        )
+        raise _no_ranges(link, f"it sent {len(data)} bytes of {size}")
     return bytes(data)
