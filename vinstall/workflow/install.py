@@ -96,6 +96,7 @@ def _install(context: Context) -> InstallResult:
             context.observer.receive(Noted(note, verbosity=0))
         _finish_earlier(context, paths)
     gathered = _gather_or_lock(context)
+    tell_places(context)
     resolved = resolve_requests(context, gathered)
     return finish_install(context, gathered, resolved)
 

@@ -61,6 +61,22 @@ def gather(context: Context) -> Gathered:
     return gathered
 
 
+def tell_places(context: Context) -> None:
+    """Say where files are looked for, unless that is PyPI alone."""
+    from vinstall.index.address import redact_url
+    from vinstall.settings import PYPI_URL
+
+    index = context.settings.index
+    urls = () if index.no_index else (index.index_url, *index.extra_index_urls)
+    for title, places in (
+        ("indexes", () if urls == (PYPI_URL,) else urls),
+        ("links", index.find_links),
+    ):
+        if any(places):
+            listed = ", ".join(redact_url(place) for place in places if place)
+            context.observer.receive(Noted(f"Looking in {title}: {listed}", verbosity=0))
+
+
 def resolve_requests(
     context: Context,
     gathered: Gathered,
