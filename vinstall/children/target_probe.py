@@ -3,6 +3,8 @@
 Standard library only, and no vinstall: it is run by the interpreter that we install for.
 The answer follows a mark on a line of its own, so that a noisy ``sitecustomize`` can not be
 taken for it.
+
+Usage: ``target_probe.py MARK``.
 """
 
 import json
@@ -11,9 +13,7 @@ import platform
 import struct
 import sys
 import sysconfig
-from typing import Any, Dict, List, Optional, Tuple
-
-MARK = "vinstall-target-probe:"
+from typing import Any, Dict, Iterable, List, Tuple
 
 
 def _schemes() -> Tuple[str, str]:
@@ -21,29 +21,29 @@ def _schemes() -> Tuple[str, str]:
     prefer = getattr(sysconfig, "get_preferred_scheme", None)
     if prefer is not None:
         return prefer("prefix"), prefer("user")
-    own = getattr(sysconfig, "_get_preferred_schemes", None)
-    if own is not None:
-        found = own()
-        return found["prefix"], found["user"]
-    names = sysconfig.get_scheme_names()
-    if os.name == "nt":
-        return "nt", "nt_user"
-    prefix = "posix_prefix"
-    if "deb_system" in names and not _is_virtual():
-        prefix = "posix_local" if "posix_local" in names else "posix_prefix"
-    return prefix, "posix_user"
+    return choose_schemes(sysconfig.get_scheme_names(), sys.implementation.name, os.name)
+
+
+def choose_schemes(names: Iterable[str], implementation: str, system: str) -> Tuple[str, str]:
+    """The scheme names of an interpreter that does not say which it prefers (before 3.10)."""
+    names = set(names)
+    wanted = [implementation + "_" + system, implementation, system + "_prefix", system]
+    prefix = [name for name in wanted if name in names]
+    user = system + "_user"
+    return (prefix or ["posix_prefix"])[0], user if user in names else "posix_user"
 
 
 def _is_virtual() -> bool:
     return sys.prefix != getattr(sys, "base_prefix", sys.prefix)
 
 
-def _paths(scheme: str, variables: Optional[Dict[str, str]] = None) -> Dict[str, str]:
-    paths = sysconfig.get_paths(scheme, vars=variables)
-    headers = paths.get("include", "")
-    version = "python%d.%d" % sys.version_info[:2]
+def _paths(scheme: str, base: str = "") -> Dict[str, str]:
+    """Scheme paths, below another base where one is given."""
+    keys = ("base", "platbase", "installed_base", "installed_platbase", "prefix", "exec_prefix")
+    paths = sysconfig.get_paths(scheme, vars=dict.fromkeys(keys, base) if base else None)
+    headers = paths["include"]
     if _is_virtual():
-        headers = os.path.join(sys.prefix, "include", "site", version)
+        headers = os.path.join(base or sys.prefix, "include", "site", _python_name())
     return {
         "purelib": paths["purelib"],
         "platlib": paths["platlib"],
@@ -51,6 +51,56 @@ def _paths(scheme: str, variables: Optional[Dict[str, str]] = None) -> Dict[str,
         "data": paths["data"],
         "headers": headers,
     }
+
+
+def _user_paths(scheme: str, base: str) -> Dict[str, str]:
+    paths = sysconfig.get_paths(scheme, vars={"userbase": base})
+    return {
+        "purelib": paths["purelib"],
+        "platlib": paths["platlib"],
+        "scripts": paths["scripts"],
+        "data": paths["data"],
+        "headers": paths.get("include") or os.path.join(base, "include", _python_name()),
+    }
+
+
+def _python_name() -> str:
+    return "python%d.%d" % sys.version_info[:2]
+
+
+def local_paths(prefix: str, name: str, folders: Iterable[str]) -> Dict[str, str]:
+    """Paths where a Debian before Python 3.10 installs, of which its sysconfig knows nothing.
+
+    Args:
+        prefix: ``sys.prefix``.
+        name: ``pythonX.Y``.
+        folders: What ``site`` takes for site-packages.
+
+    Returns:
+        Scheme paths; empty on other systems.
+    """
+    packages = "/usr/local/lib/%s/dist-packages" % name
+    if prefix != "/usr" or packages not in folders:
+        return {}
+    return {
+        "purelib": packages,
+        "platlib": packages,
+        "scripts": "/usr/local/bin",
+        "data": "/usr/local",
+        "headers": "/usr/local/include/" + name,
+    }
+
+
+def _prefix_tails(scheme: str) -> Dict[str, str]:
+    """Scheme paths relative to a prefix that the user names.
+
+    The schemes of Debian and of Apple, which lead out of the prefix, do not count there.
+    """
+    if scheme in ("posix_local", "osx_framework_library"):
+        scheme = "posix_prefix"
+    base = os.path.join(os.path.abspath(os.sep), "prefix")
+    paths = _paths(scheme, base)
+    return {"prefix_" + name: os.path.relpath(path, base) for name, path in paths.items()}
 
 
 def _markers() -> Dict[str, str]:
@@ -149,36 +199,44 @@ def _abi_flags() -> str:
     return flags
 
 
-def _user_site() -> bool:
-    """Whether the user's site-packages is in use."""
+def _user_site(virtual: bool, system: bool, apart: bool) -> bool:
+    """Whether the user's site-packages is in use (PEP 370).
+
+    Args:
+        virtual: Whether this is a virtual environment.
+        system: Whether it sees the packages of its base.
+        apart: Whether this is a child, isolated by us and not by the user.
+    """
     import site
 
-    if site.ENABLE_USER_SITE is None and sys.flags.no_user_site == 0:
-        return not _is_virtual()
-    return bool(site.ENABLE_USER_SITE) or (sys.flags.isolated == 1 and not _is_virtual())
+    if virtual and not system:
+        return False
+    if not apart:
+        return bool(site.ENABLE_USER_SITE)
+    if os.environ.get("PYTHONNOUSERSITE"):
+        return False
+    if hasattr(os, "getuid") and os.geteuid() != os.getuid():
+        return False
+    return not hasattr(os, "getgid") or os.getegid() == os.getgid()
 
 
 def _search_path(
-    prefix_paths: Dict[str, str], user_paths: Dict[str, str], system: bool
+    prefix_paths: Dict[str, str], user_paths: Dict[str, str], virtual: bool
 ) -> List[str]:
-    """Folders that can hold installed distributions, the first wins."""
+    """Folders that can hold installed distributions, the first wins (order as in ``site``)."""
     import site
 
-    found = []
-    for path in [prefix_paths["purelib"], prefix_paths["platlib"]]:
-        found.append(path)
-    if user_paths:
-        found.insert(0, user_paths["purelib"])
+    given = os.environ.get("PYTHONPATH", "")
+    found = [os.path.abspath(path) for path in given.split(os.pathsep) if path]
+    own = [prefix_paths["purelib"], prefix_paths["platlib"]]
+    users = [user_paths["purelib"], user_paths["platlib"]] if user_paths else []
+    found += own + users if virtual else users + own
     for path in sys.path:
-        if path and os.path.basename(path) in ("site-packages", "dist-packages"):
+        if os.path.basename(path) in ("site-packages", "dist-packages"):
             found.append(path)
-    if system:
-        found.extend(site.getsitepackages([sys.base_prefix, sys.base_exec_prefix]))
-    unique: List[str] = []
-    for path in found:
-        if path not in unique:
-            unique.append(path)
-    return unique
+    if virtual and _has_system_site():
+        found += site.getsitepackages([sys.base_prefix, sys.base_exec_prefix])
+    return list(dict.fromkeys(found))
 
 
 def _has_system_site() -> bool:
@@ -194,25 +252,95 @@ def _has_system_site() -> bool:
     return False
 
 
-def probe() -> Dict[str, Any]:
-    """All facts, ready for JSON."""
+def _mac_version() -> Tuple[str, str]:
+    """(version, machine) of macOS; both empty elsewhere."""
+    version, _, machine = platform.mac_ver()
+    if version.startswith("10.16"):  # what an old SDK is told on macOS 11 and later
+        import subprocess
+
+        code = "import platform; print(platform.mac_ver()[0])"
+        try:
+            output = subprocess.check_output(
+                [sys.executable, "-sS", "-c", code], env={"SYSTEM_VERSION_COMPAT": "0"}
+            )
+            version = output.decode("ascii").strip() or version
+        except (OSError, ValueError, subprocess.CalledProcessError):
+            pass
+    return version, machine
+
+
+def _refused_glibc(version: str, machine: str) -> str:
+    """Versions of glibc whose wheels a ``_manylinux`` module does not want (PEP 600).
+
+    Returns:
+        ``major.minor`` with blanks between.
+    """
+    parts = version.split(".")
+    try:
+        import _manylinux  # type: ignore[import-not-found]
+
+        refused = []
+        for minor in range(int(parts[1]), 4, -1):
+            one = (int(parts[0]), minor)
+            if hasattr(_manylinux, "manylinux_compatible"):
+                answer = _manylinux.manylinux_compatible(one[0], one[1], machine)
+            else:
+                name = {(2, 5): "1", (2, 12): "2010", (2, 17): "2014"}.get(one, "")
+                answer = getattr(_manylinux, "manylinux%s_compatible" % name, None)
+            if answer is not None and not answer:
+                refused.append("%d.%d" % one)
+        return " ".join(refused)
+    except Exception:
+        return ""
+
+
+def _is_hard_float(path: str) -> bool:
+    """Whether an ARM program uses the ABI with floating point registers."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(40)
+        if head[:6] != b"\x7fELF\x01\x01" or struct.unpack_from("<H", head, 18)[0] != 40:
+            return False
+        flags = int(struct.unpack_from("<I", head, 36)[0])
+        return flags & 0xFF000400 == 0x05000400
+    except (OSError, struct.error):
+        return False
+
+
+def probe(apart: bool = False) -> Dict[str, Any]:
+    """All facts, ready for JSON.
+
+    Args:
+        apart: Whether this is a child that was started to be asked.
+    """
     import site
 
     prefix_scheme, user_scheme = _schemes()
     paths = _paths(prefix_scheme)
     virtual = _is_virtual()
     system = virtual and _has_system_site()
-    user_on = _user_site() and (not virtual or system)
+    if sys.version_info < (3, 10) and not virtual:
+        paths = local_paths(sys.prefix, _python_name(), site.getsitepackages()) or paths
+    user_on = _user_site(virtual, system, apart)
     user_base = site.getuserbase() if user_on else ""
-    user_paths: Dict[str, str] = {}
-    if user_on:
-        user_paths = _paths(user_scheme, {"userbase": user_base})
-        version = "python%d.%d" % sys.version_info[:2]
-        user_paths["headers"] = os.path.join(user_base, "include", version)
+    user_paths = _user_paths(user_scheme, user_base) if user_on else {}
     libc, libc_version = _libc()
-    mac = platform.mac_ver()
+    mac_version, mac_machine = _mac_version()
+    facts = {
+        "cache_tag": sys.implementation.cache_tag or "",
+        "platform": sysconfig.get_platform(),
+        "soabi": sysconfig.get_config_var("SOABI") or "",
+        "abi_flags": _abi_flags(),
+        "pointer_bits": str(struct.calcsize("P") * 8),
+        "libc": libc,
+        "libc_version": libc_version,
+        "libc_refused": _refused_glibc(libc_version, platform.machine()) if libc else "",
+        "hard_float": "yes" if _is_hard_float(sys.executable) else "",
+        "mac_version": mac_version,
+        "mac_machine": mac_machine,
+    }
+    facts.update(_prefix_tails(prefix_scheme))
     return {
-        "format": 1,
         "executable": sys.executable,
         "prefix": sys.prefix,
         "base_prefix": getattr(sys, "base_prefix", sys.prefix),
@@ -223,23 +351,13 @@ def probe() -> Dict[str, Any]:
         "stdlib": sysconfig.get_path("stdlib"),
         "is_virtual": virtual,
         "system_site": system,
-        "search_path": _search_path(paths, user_paths, system),
+        "search_path": _search_path(paths, user_paths, virtual),
         "user_base": user_base,
         "user_paths": user_paths,
-        "facts": {
-            "cache_tag": sys.implementation.cache_tag or "",
-            "platform": sysconfig.get_platform(),
-            "soabi": sysconfig.get_config_var("SOABI") or "",
-            "abi_flags": _abi_flags(),
-            "pointer_bits": str(struct.calcsize("P") * 8),
-            "libc": libc,
-            "libc_version": libc_version,
-            "mac_version": mac[0],
-            "mac_machine": mac[2],
-        },
+        "facts": facts,
     }
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n" + MARK + json.dumps(probe()) + "\n")
+    sys.stdout.write("\n" + sys.argv[1] + json.dumps(probe(apart=True)) + "\n")
     sys.stdout.flush()

@@ -113,7 +113,7 @@ def read_distribution(folder: str, name: str) -> InstalledDistribution | None:
     if kind == "egg-link":
         try:
             location = info.read_text("utf-8").splitlines()[0].strip()
-        except (OSError, IndexError):
+        except (OSError, IndexError, UnicodeDecodeError):
             return None
         stem = normalize_name(name[: -len(".egg-link")])
         for project, entry in _list_folder(location):

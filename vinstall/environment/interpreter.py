@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from vinstall.events import Observer
     from vinstall.settings import TargetSettings
 
-_FORMAT = 2
+_FORMAT = 3
 _PROBE_SECONDS = 30
 _OLDEST = (3, 8)
 _TOOL_RECEIPTS = ("pipx_metadata.json", "uv-receipt.toml")
@@ -92,9 +93,17 @@ def probe_target(executable: str, cache_dir: str, observer: Observer) -> Target:
             return kept
     facts = _probe_here() if _is_running(executable) else _probe_child(executable)
     target = _make_target(facts)
-    if path is not None:
+    if path is not None and _is_same_file(executable, target.executable):
         _keep(path, target)
     return target
+
+
+def _is_same_file(executable: str, told: str) -> bool:
+    """Whether an interpreter is what it was called; a shim, whose answer may change, is not."""
+    try:
+        return Path(executable).samefile(told)
+    except OSError:
+        return False
 
 
 def _is_running(executable: str) -> bool:
@@ -113,9 +122,10 @@ def _probe_child(executable: str) -> dict[str, Any]:
     import subprocess
 
     script = Path(__file__).parent.parent / "children" / "target_probe.py"
+    mark = f"vinstall-target-probe-{os.urandom(8).hex()}:"
     try:
         result = subprocess.run(
-            [executable, "-I", str(script)],
+            [executable, "-I", str(script), mark],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PROBE_SECONDS,
@@ -123,30 +133,53 @@ def _probe_child(executable: str) -> dict[str, Any]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InterpreterError(f"{executable} can not be run", str(error)) from error
-    mark = b"\nvinstall-target-probe:"
-    found = result.stdout.rpartition(mark)
-    if result.returncode != 0 or not found[1]:
-        text = result.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise InterpreterError(
-            f"{executable} is not a Python that can be installed for",
-            text[-1] if text else "it did not answer",
+    _, found, answer = result.stdout.partition(f"\n{mark}".encode())
+    if found:
+        try:
+            facts: dict[str, Any] = json.loads(answer.splitlines()[0])
+            facts["facts"]["cache_tag"], facts["version"]
+            return facts
+        except (ValueError, LookupError, TypeError):
+            pass
+    _refuse_old(executable, _ask_version(executable))
+    text = result.stderr.decode("utf-8", "replace").strip().splitlines()
+    raise InterpreterError(
+        f"{executable} is not a Python that can be installed for",
+        text[-1] if text else "it did not answer",
+    )
+
+
+def _ask_version(executable: str) -> str:
+    """The version of a Python that does not understand the probe; empty for other programs."""
+    import subprocess
+
+    try:
+        result = subprocess.run(
+            [executable, "-c", "import sys; print('Python %d.%d.%d' % sys.version_info[:3])"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            check=False,
         )
-    facts: dict[str, Any] = json.loads(found[2].splitlines()[0])
-    return facts
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(rb"^Python (\d+\.\d+\.\d+)\s*$", result.stdout, re.MULTILINE)
+    return found[1].decode("ascii") if found else ""
+
+
+def _refuse_old(executable: str, version: str) -> None:
+    if version and tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
+        raise InterpreterError(
+            f"{executable} is Python {version}", "vinstall installs for Python 3.8 and newer"
+        )
 
 
 def _make_target(facts: dict[str, Any]) -> Target:
     from vinstall.environment.tags import list_tags
 
-    version = tuple(int(part) for part in facts["version"].split(".")[:2])
-    major, minor = version[0], version[1]
-    if (major, minor) < _OLDEST:
-        raise InterpreterError(
-            f"{facts['executable']} is Python {facts['version']}",
-            "vinstall installs for Python 3.8 and newer",
-        )
-    known = {key: value for key, value in facts.items() if key != "format"}
-    known["search_path"] = tuple(known["search_path"])
+    _refuse_old(facts["executable"], facts["version"])
+    major, minor = (int(part) for part in facts["version"].split(".")[:2])
+    known = {**facts, "search_path": tuple(facts["search_path"])}
     tags = list_tags((major, minor), facts["implementation"], facts["facts"])
     return Target(**known, tags=tags)
 
@@ -169,10 +202,24 @@ def _cache_path(executable: str, cache_dir: str) -> Path | None:
             parts.append(str(path.stat().st_mtime_ns))
         except OSError:
             parts.append("-")
-    parts += [os.environ.get("PYTHONUSERBASE", ""), os.environ.get("PYTHONNOUSERSITE", "")]
-    parts += [os.path.expanduser("~"), str(int(_is_running(executable)))]  # noqa: PTH111
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    return Path(cache_dir) / "interpreters-v1" / f"{digest}.json"
+    names = ("PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONPATH")
+    parts += [os.environ.get(name, "") for name in names]
+    parts += [os.path.expanduser("~"), str(int(_is_running(executable))), *_describe_system()]  # noqa: PTH111
+    text = "\0".join(parts).encode("utf-8", "surrogateescape")
+    return Path(cache_dir) / "interpreters-v1" / f"{hashlib.sha256(text).hexdigest()[:32]}.json"
+
+
+def _describe_system() -> list[str]:
+    """What changes when the system below an interpreter does: kernel and C library."""
+    if sys.platform == "win32":
+        return []
+    system = os.uname()
+    parts = [system.release, system.version, system.machine]
+    try:
+        parts.append(os.confstr("CS_GNU_LIBC_VERSION") or "")
+    except (ValueError, OSError):
+        parts.append("")
+    return parts
 
 
 def _read_kept(path: Path) -> Target | None:
@@ -294,21 +341,19 @@ def install_paths(target: Target, settings: TargetSettings) -> tuple[Mapping[str
     the user scheme where the environment can not be written.
 
     Raises:
-        InterpreterError: ``--user`` was given and the user scheme is off.
+        InterpreterError: ``--user`` was given and is not possible here.
     """
-    if settings.target_dir:
-        folder = os.path.abspath(settings.target_dir)  # noqa: PTH100
-        return {
-            "purelib": folder,
-            "platlib": folder,
-            "scripts": str(Path(folder, "bin")),
-            "data": folder,
-            "headers": str(Path(folder, "include")),
-        }, ""
+    if settings.user and (settings.prefix or settings.target_dir):
+        raise InterpreterError(
+            f"Can not combine '--user' and '{'--prefix' if settings.prefix else '--target'}'",
+            "they imply different installation locations",
+        )
     paths = dict(target.paths)
     note = ""
-    if settings.prefix:
-        paths = _move(paths, target.prefix, os.path.abspath(settings.prefix))  # noqa: PTH100
+    if settings.target_dir:
+        paths = _target_paths(target, os.path.abspath(settings.target_dir))  # noqa: PTH100
+    elif settings.prefix:
+        paths = _prefix_paths(target, os.path.abspath(settings.prefix))  # noqa: PTH100
     elif settings.user:
         paths = dict(_user_paths(target))
     elif (
@@ -322,40 +367,68 @@ def install_paths(target: Target, settings: TargetSettings) -> tuple[Mapping[str
         note = "Defaulting to user installation because normal site-packages is not writeable"
     if settings.root:
         root = os.path.abspath(settings.root)  # noqa: PTH100
-        paths = {
-            name: os.path.join(root, os.path.splitdrive(path)[1].lstrip("/\\"))  # noqa: PTH118
-            for name, path in paths.items()
-        }
+        paths = {name: _below(root, path) for name, path in paths.items()}
     return paths, note
+
+
+def _target_paths(target: Target, folder: str) -> dict[str, str]:
+    """Scheme paths of ``--target``: pip's home scheme, its libraries moved to the top."""
+    headers = Path(folder, "include", "python")
+    if target.is_virtual:
+        major, minor = target.python_version
+        headers = Path(folder, "include", "site", f"python{major}.{minor}")
+    return {
+        "purelib": folder,
+        "platlib": folder,
+        "scripts": str(Path(folder, "bin")),
+        "data": folder,
+        "headers": str(headers),
+    }
+
+
+def _prefix_paths(target: Target, prefix: str) -> dict[str, str]:
+    """Scheme paths below ``--prefix``."""
+    return {
+        name: os.path.normpath(os.path.join(prefix, target.facts[f"prefix_{name}"]))  # noqa: PTH118
+        for name in target.paths
+    }
 
 
 def _user_paths(target: Target) -> Mapping[str, str]:
     if target.user_paths:
         return target.user_paths
     why = (
-        "user site-packages are not visible in this virtualenv"
+        "User site-packages are not visible in this virtualenv."
         if target.is_virtual
-        else "the user scheme is switched off for this interpreter"
+        else "User site-packages are disabled for this Python."
     )
     raise InterpreterError("Can not perform a '--user' install", why)
 
 
-def _move(paths: Mapping[str, str], old: str, new: str) -> dict[str, str]:
-    moved = {}
-    for name, path in paths.items():
-        tail = os.path.relpath(path, old)
-        if tail.startswith(os.pardir) or "/local/" in f"/{tail}/".replace(os.sep, "/")[:8]:
-            tail = os.path.relpath(path, os.path.commonpath([path, old]))
-            tail = tail.removeprefix(f"local{os.sep}")
-        moved[name] = os.path.normpath(os.path.join(new, tail))  # noqa: PTH118
-    return moved
+def _below(root: str, path: str) -> str:
+    """A path put below ``--root``."""
+    return os.path.join(root, os.path.splitdrive(path)[1].lstrip("/\\"))  # noqa: PTH118
 
 
 def _is_writable(paths: Mapping[str, str]) -> bool:
+    """Whether the folders of packages, or what they will be made in, can be written."""
     for name in ("purelib", "platlib"):
         path = Path(paths[name])
-        while not path.exists() and path != path.parent:
+        while not path.is_dir() and path != path.parent:
             path = path.parent
-        if not os.access(path, os.W_OK):
+        if not _can_write(path):
             return False
     return True
+
+
+def _can_write(folder: Path) -> bool:
+    """Whether files can be made in a folder; Windows tells only when it is tried."""
+    if sys.platform == "win32":
+        import tempfile
+
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                return True
+        except OSError:
+            return False
+    return os.access(folder, os.W_OK)

@@ -17,6 +17,9 @@ _OLD_NAME_MACHINES = {
     "manylinux2010": {"x86_64", "i686"},
     "manylinux1": {"x86_64", "i686"},
 }
+_GLIBC_MACHINES = frozenset(
+    {"x86_64", "i686", "aarch64", "ppc64", "ppc64le", "s390x", "loongarch64", "riscv64"}
+)
 
 
 def list_tags(
@@ -59,7 +62,8 @@ def compose_tags(
         interpreter = f"{letters}{digits}"
         own = list(abis) or [_abi_of_soabi(facts.get("soabi", ""))]
         found += tags.generic_tags(interpreter, own, list(platforms))
-    found += tags.compatible_tags(version, interpreter, list(platforms))
+    generic = "pp3" if implementation in ("pypy", "pp") and version[0] == 3 else interpreter
+    found += tags.compatible_tags(version, generic, list(platforms))
     return tuple(dict.fromkeys(str(tag) for tag in found))
 
 
@@ -92,19 +96,29 @@ def iter_platforms(facts: Mapping[str, str]) -> Iterator[str]:
     yield from (f"linux_{name}" for name in machines)
     for name in machines:
         if facts.get("libc") == "glibc":
-            yield from iter_manylinux(facts.get("libc_version", ""), name)
+            if name in _GLIBC_MACHINES or facts.get("hard_float"):
+                refused = facts.get("libc_refused", "").split()
+                yield from iter_manylinux(facts.get("libc_version", ""), name, refused)
         elif facts.get("libc") == "musl":
             yield from iter_musllinux(facts.get("libc_version", ""), name)
 
 
-def iter_manylinux(version: str, machine: str) -> Iterator[str]:
-    """``manylinux`` tags for a glibc version and all before it (PEP 600)."""
+def iter_manylinux(version: str, machine: str, refused: Sequence[str] = ()) -> Iterator[str]:
+    """``manylinux`` tags for a glibc version and all before it (PEP 600).
+
+    Args:
+        version: ``major.minor`` of glibc.
+        machine: The architecture.
+        refused: Versions that the interpreter's ``_manylinux`` module does not want.
+    """
     parts = version.split(".")
     if len(parts) < 2 or not (parts[0].isdigit() and parts[1].isdigit()):
         return
     major, newest = int(parts[0]), int(parts[1])
     oldest = 5 if machine in ("x86_64", "i686") else 17
     for minor in range(newest, oldest - 1, -1):
+        if f"{major}.{minor}" in refused:
+            continue
         yield f"manylinux_{major}_{minor}_{machine}"
         old = _OLD_NAMES.get((major, minor))
         if old and machine in _OLD_NAME_MACHINES[old]:
