@@ -299,8 +299,9 @@ def test_folder(make_source: Callable[..., IndexSource], tmp_path: Path) -> None
     folder = tmp_path / "my wheels"
     folder.mkdir()
     wheels = make_variant_wheels("sample", "1.0", {"v3": VARIANTS["v3"]})
-    for wheel in (*wheels, make_wheel("other"), make_sdist("sample", "0.9")):
+    for wheel in (*wheels, make_wheel("other")):
         wheel.write_to(folder)
+    make_sdist("sample", "0.9").write_to(folder)
     (folder / "sample-1.0-variants.json").write_text("{}")
     (folder / "notes.txt").write_text("x")
     for place in (str(folder), folder.as_uri()):

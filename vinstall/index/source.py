@@ -212,7 +212,7 @@ class IndexSource:
         response = self._client.get(url, validators, accept=PAGE_TYPES)
         fresh = freshness_of(response.headers, now())
         if response.status == 304 and kept is not None:
-            if fresh is not None:
+            if fresh is not None and fresh.until > now():
                 fresh = replace(
                     fresh,
                     etag=fresh.etag or kept.freshness.etag,
@@ -227,7 +227,7 @@ class IndexSource:
             index=index,
             any_page=any_page,
         )
-        if fresh is not None:
+        if fresh is not None and (fresh.validators or fresh.until > now()):
             self._cache.keep_page(bare, secret, KeptPage(links, fresh))
         self._note_other_hosts(bare, links)
         return links
