@@ -255,12 +255,14 @@ def foreign_target(target: Target, settings: TargetSettings) -> Target:
 
     version = target.version
     major, minor = target.python_version
+    tagged: tuple[int, ...] = (major, minor)
     if settings.python_version:
         version = settings.python_version
         parts = version.split(".")
         if len(parts) == 1 and len(parts[0]) > 1:
             parts = [parts[0][0], parts[0][1:]]
         major, minor = int(parts[0]), int(parts[1]) if len(parts) > 1 else 0
+        tagged = (major, minor) if len(parts) > 1 else (major,)
         version = ".".join([str(major), str(minor), *(parts[2:] or ["0"])])
     platforms: list[str] = []
     for platform in settings.platforms:
@@ -279,7 +281,7 @@ def foreign_target(target: Target, settings: TargetSettings) -> Target:
         version=version,
         markers=markers,
         tags=compose_tags(
-            (major, minor),
+            tagged,
             settings.implementation or target.implementation,
             platforms,
             facts,

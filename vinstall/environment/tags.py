@@ -30,7 +30,7 @@ def list_tags(
 
 
 def compose_tags(
-    version: tuple[int, int],
+    version: tuple[int, ...],
     implementation: str,
     platforms: Sequence[str],
     facts: Mapping[str, str],
@@ -39,7 +39,8 @@ def compose_tags(
     """The tags for given platforms and, where given, ABIs.
 
     Args:
-        version: Major and minor version of Python.
+        version: Major and minor version of Python, or the major version alone: then no ABI
+            of an interpreter fits.
         implementation: ``cpython``, ``pypy``, or the two letters of one.
         platforms: Platform tags, most specific first.
         facts: Facts of the probe; those that matter are ``abi_flags`` and ``soabi``.
@@ -50,13 +51,13 @@ def compose_tags(
     digits = "".join(map(str, version))
     found: list[tags.Tag] = []
     if implementation in ("cpython", "cp"):
-        own = [f"cp{digits}{facts.get('abi_flags', '')}"]
-        if "d" in facts.get("abi_flags", ""):
+        own = [f"cp{digits}{facts.get('abi_flags', '')}"] if len(version) > 1 else []
+        if own and "d" in facts.get("abi_flags", ""):
             own.append(f"cp{digits}{facts['abi_flags'].replace('d', '')}")
         found += tags.cpython_tags(version, list(abis) or own, list(platforms))
         interpreter = f"cp{digits}"
     elif implementation == "py":
-        interpreter = f"py{version[0]}"
+        interpreter = f"py{digits}"
     else:
         letters = {"pypy": "pp", "graalpy": "graalpy"}.get(implementation, implementation)
         interpreter = f"{letters}{digits}"
