@@ -20,7 +20,7 @@ from vinstall.variants.properties import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from vinstall.variants.metadata import VariantMetadata
     from vinstall.variants.supported import SupportedProperties
@@ -31,6 +31,9 @@ _SHOWN_LENGTH = 60
 
 Key = tuple[int, int, str, int]
 """(index of namespace, index of feature, feature name where it decides, index of value)."""
+
+_Choices = dict[str, tuple[Key, VariantProperty]]
+"""Value → its key and the property, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,8 @@ class _Order:
             for place, namespace in enumerate(metadata.namespaces if metadata else ())
         }
         self._features: dict[str, dict[str, int]] = {}
-        self._values: dict[tuple[str, str], dict[str, int]] = {}
+        self._choices: dict[tuple[str, str], _Choices] = {}
+        self._prefixes: dict[str, set[str]] | None = None
 
     def judge(self, label: str) -> RankedVariant | RefusedVariant:
         """Whether one label fits, and where it stands."""
@@ -155,98 +159,76 @@ class _Order:
         if properties is None:
             where = f" in {self._metadata.origin}" if self._metadata.origin else ""
             return RefusedVariant(label, f"label not described{where}")
-        found: list[tuple[Key, VariantProperty]] = []
+        best: list[tuple[Key, VariantProperty]] = []
         fits: list[VariantProperty] = []
-        for namespace, features in properties.items():
-            for feature, values in features.items():
-                places = self._places(namespace, feature, values)
-                hits = sorted((places[value], value) for value in values if value in places)
+        for namespace, features in sorted(properties.items()):
+            for feature, values in sorted(features.items()):
+                choices = self._find_choices(namespace, feature)
+                hits = [choices[value] for value in sorted(values) if value in choices]
                 if not hits:
-                    return self._refuse(label, namespace, feature, values, places)
-                place, value = hits[0]
-                found.append(
-                    (
-                        self._key(namespace, feature, place),
-                        VariantProperty(namespace, feature, value),
-                    )
-                )
-                fits += [VariantProperty(namespace, feature, value) for _, value in hits]
-        found.sort()
+                    return self._refuse(label, namespace, feature, values, choices)
+                best.append(min(hits))
+                fits += [one for _, one in hits]
+        best.sort()
         return RankedVariant(
             label,
             properties,
-            tuple(one for _, one in found),
-            tuple(sorted(fits)),
-            tuple(key for key, _ in found),
+            tuple(one for _, one in best),
+            tuple(fits),
+            tuple(key for key, _ in best),
         )
 
-    def _key(self, namespace: str, feature: str, place: int) -> Key:
-        if namespace == ABI_DEPENDENCY:
-            return len(self._namespaces), 0, feature, place
-        features = self._feature_places(namespace)
-        return self._namespaces[namespace], features[feature], "", place
-
-    def _places(self, namespace: str, feature: str, wanted: tuple[str, ...]) -> Mapping[str, int]:
-        """Supported value → place; for ``abi_dependency`` every well formed value."""
-        key = (namespace, feature)
-        if namespace == ABI_DEPENDENCY:
-            if key not in self._values:
-                self._values[key] = self._abi_places(feature)
-            return {one: place for one, place in self._values[key].items() if one in wanted}
-        places = self._values.get(key)
-        if places is None:
-            values = self._supported.values(namespace, feature)
-            first = self._first(namespace, feature)
-            if first:
-                values = (
-                    *(one for one in first if one in values),
-                    *(one for one in values if one not in first),
-                )
-            places = {
-                value: place
-                for place, value in enumerate(values)
-                if namespace in self._namespaces
-                and not self._is_excluded(VariantProperty(namespace, feature, value))
+    def _find_choices(self, namespace: str, feature: str) -> _Choices:
+        """What may be chosen of a feature, best first; found once for all labels."""
+        found = self._choices.get((namespace, feature))
+        if found is None:
+            if namespace == ABI_DEPENDENCY:
+                keys = self._place_prefixes(feature)
+            else:
+                keys = self._place_values(namespace, feature)
+            properties = {value: VariantProperty(namespace, feature, value) for value in keys}
+            found = {
+                value: (key, properties[value])
+                for value, key in keys.items()
+                if not any(pattern.matches(properties[value]) for pattern in self._exclude)
             }
-            self._values[key] = places
-        return places
+            self._choices[namespace, feature] = found
+        return found
 
-    def _abi_places(self, feature: str) -> dict[str, int]:
-        """Every release prefix that a variant of the release names, newer ones first."""
-        assert self._metadata is not None, "there are variants to judge"
-        prefixes = {
-            value
-            for properties in self._metadata.variants.values()
-            for value in properties.get(ABI_DEPENDENCY, {}).get(feature, ())
-            if _RELEASE_PREFIX.fullmatch(value)
-        }
-        ordered = sorted(prefixes, key=_release_of, reverse=True)
+    def _place_values(self, namespace: str, feature: str) -> dict[str, Key]:
+        """The supported values of a feature, best first."""
+        place = self._namespaces.get(namespace)
+        values = self._supported.values(namespace, feature)
+        if place is None or self._metadata is None or not values:
+            return {}
+        features = self._features.get(namespace)
+        if features is None:
+            first = self._metadata.feature_priorities.get(namespace, ())
+            ordered = _put_first(first, tuple(self._supported.namespaces[namespace]))
+            features = self._features[namespace] = {one: at for at, one in enumerate(ordered)}
+        first = self._metadata.property_priorities.get(namespace, {}).get(feature, ())
         return {
-            value: place
-            for place, value in enumerate(ordered)
-            if not self._is_excluded(VariantProperty(ABI_DEPENDENCY, feature, value))
+            value: (place, features[feature], "", at)
+            for at, value in enumerate(_put_first(first, values))
         }
 
-    def _feature_places(self, namespace: str) -> dict[str, int]:
-        places = self._features.get(namespace)
-        if places is None:
-            features = tuple(self._supported.namespaces.get(namespace, {}))
-            first = self._metadata.feature_priorities.get(namespace, ()) if self._metadata else ()
-            ordered = (
-                *(one for one in first if one in features),
-                *(one for one in features if one not in first),
-            )
-            places = {feature: place for place, feature in enumerate(ordered)}
-            self._features[namespace] = places
-        return places
+    def _place_prefixes(self, feature: str) -> dict[str, Key]:
+        """Every release prefix that a variant of the release names, newer ones first.
 
-    def _first(self, namespace: str, feature: str) -> tuple[str, ...]:
-        if self._metadata is None:
-            return ()
-        return self._metadata.property_priorities.get(namespace, {}).get(feature, ())
-
-    def _is_excluded(self, one: VariantProperty) -> bool:
-        return any(pattern.matches(one) for pattern in self._exclude)
+        Two ways to write one release (``2.9`` and ``2.09``) share a place.
+        """
+        if self._prefixes is None:
+            self._prefixes = {}
+            for properties in self._metadata.variants.values() if self._metadata else ():
+                for name, values in properties.get(ABI_DEPENDENCY, {}).items():
+                    good = filter(_RELEASE_PREFIX.fullmatch, values)
+                    self._prefixes.setdefault(name, set()).update(good)
+        prefixes = self._prefixes.get(feature, set())
+        releases = sorted({_release_of(one) for one in prefixes}, reverse=True)
+        places = {release: at for at, release in enumerate(releases)}
+        return {
+            one: (len(self._namespaces), 0, feature, places[_release_of(one)]) for one in prefixes
+        }
 
     def _refuse(
         self,
@@ -254,10 +236,10 @@ class _Order:
         namespace: str,
         feature: str,
         wanted: tuple[str, ...],
-        places: Mapping[str, int],
+        choices: _Choices,
     ) -> RefusedVariant:
         needs = f"it needs {namespace} :: {feature} :: {_join(wanted)}"
-        offered = tuple(places)
+        offered = () if namespace == ABI_DEPENDENCY else tuple(choices)
         everything = self._supported.values(namespace, feature)
         if namespace == ABI_DEPENDENCY and not any(map(_RELEASE_PREFIX.fullmatch, wanted)):
             why = "which is not a release number of up to three parts"
@@ -276,6 +258,16 @@ class _Order:
         return RefusedVariant(
             label, f"{needs}, {why}", VariantFeature(namespace, feature), tuple(wanted), offered
         )
+
+
+def _put_first(first: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Those of the others that are named, in the order named, then the rest as it was."""
+    if not first:
+        return tuple(others)
+    return (
+        *(one for one in first if one in others),
+        *(one for one in others if one not in first),
+    )
 
 
 def _join(values: Sequence[str]) -> str:
@@ -313,3 +305,23 @@ def abi_requirements(properties: Properties) -> tuple[tuple[str, tuple[str, ...]
 def abi_specifier(prefix: str) -> str:
     """The version specifier of a release prefix: ``2.9`` → ``==2.9.*`` (zeros count)."""
     return f"=={prefix}.*"
+
+
+def matches_release_prefix(version_text: str, prefix: str) -> bool:
+    """Whether a version belongs to a release prefix, as ``=={prefix}.*`` has it.
+
+    Implements PEP 817, "ABI Dependency Variant Namespace". ``2.9`` takes 2.9 and 2.9.1;
+    ``2.0`` takes 2 and 2.0.3, but not 2.1. A version with an epoch, and a text that is no
+    version, belong to none.
+    """
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        version = Version(version_text)
+    except InvalidVersion:
+        return False
+    if version.epoch or not _RELEASE_PREFIX.fullmatch(prefix):
+        return False
+    wanted = _release_of(prefix)
+    release = (*version.release, *(0 for _ in wanted))
+    return release[: len(wanted)] == wanted

@@ -13,6 +13,7 @@ from vinstall.variants.ordering import (
     RefusedVariant,
     abi_requirements,
     abi_specifier,
+    matches_release_prefix,
     rank_variants,
 )
 from vinstall.variants.properties import (
@@ -371,6 +372,22 @@ class TestAbiDependency:
         }
         assert rank(variants, machine={}) == ["t10", "t2.10", "t2.9.1", "t2.9", "t2"]
 
+    def test_two_ways_to_write_one_release_share_a_place(self) -> None:
+        """The label decides, not the order in which a set gives them."""
+        variants = {
+            label: build(f"abi_dependency :: torch :: {value}")
+            for label, value in (("c", "2.9"), ("b", "2.09"), ("a", "02.9"), ("d", "2.10"))
+        }
+        assert rank(variants, machine={}) == ["d", "a", "b", "c"]
+
+    def test_two_projects_by_name(self) -> None:
+        variants = {
+            "numpy": build("abi_dependency :: numpy :: 1"),
+            "a_torch": build("abi_dependency :: torch :: 9"),
+            "both": build("abi_dependency :: numpy :: 1", "abi_dependency :: torch :: 2"),
+        }
+        assert rank(variants, machine={}) == ["both", "numpy", "a_torch"]
+
     def test_after_all_listed_namespaces(self) -> None:
         variants = {
             "a_torch": build("abi_dependency :: torch :: 99"),
@@ -418,3 +435,12 @@ class TestAbiDependency:
         specifier = SpecifierSet(abi_specifier(prefix))
         assert all(specifier.contains(version) for version in inside)
         assert not any(specifier.contains(version) for version in outside)
+        assert all(matches_release_prefix(version, prefix) for version in inside)
+        assert not any(matches_release_prefix(version, prefix) for version in outside)
+
+    @pytest.mark.parametrize(
+        ("version", "prefix"),
+        [("1!2.9", "2.9"), ("2.9", "2.9.0.0"), ("2.9", "v2"), ("two", "2"), ("", "0"), ("2", "")],
+    )
+    def test_epochs_and_what_is_no_version_match_nothing(self, version: str, prefix: str) -> None:
+        assert not matches_release_prefix(version, prefix)
