@@ -63,6 +63,20 @@ class FileChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class FileSaved:
+    """A file was put where the user wants it."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileKept:
+    """A file is already where the user wants it."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class StageStarted:
     """A stage begins; ``total`` counts its units (files, bytes) where known."""
 
@@ -139,6 +153,8 @@ Event = (
     | Collecting
     | AlreadySatisfied
     | FileChosen
+    | FileSaved
+    | FileKept
     | StageStarted
     | StageAdvanced
     | StageFinished

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vinstall.settings import Settings
     from vinstall.workflow.context import Context
     from vinstall.workflow.install import InstallResult
+    from vinstall.workflow.releases import Newest
     from vinstall.workflow.reports import Which
 
 Command = Callable[["Settings", "Arguments", "Console"], int]
@@ -155,10 +156,18 @@ def download(settings: Settings, arguments: Arguments, console: Console) -> int:
 
     with _observing(console) as observer:
         result = run_download(settings, arguments.text("destination", "."), observer)
-    for path in result.saved:
-        console.info(f"Saved {_display_path(path)}")
     if result.names:
         console.info(f"Successfully downloaded {' '.join(result.names)}")
+    return 0
+
+
+def wheel(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall wheel``."""
+    _check_asked(settings, "wheel")
+    from vinstall.workflow.download import run_download
+
+    with _observing(console) as observer:
+        run_download(settings, arguments.text("destination", "."), observer, build=True)
     return 0
 
 
@@ -192,15 +201,6 @@ def sync(settings: Settings, arguments: Arguments, console: Console) -> int:
         console.info(f"{verb} {name}-{version}")
     _tell_install(result.install, console, warn=arguments.flag("warn_conflicts", True))
     return 0
-
-
-def _display_path(path: str) -> str:
-    from pathlib import Path
-
-    try:
-        return f"./{Path(path).resolve().relative_to(Path.cwd())}"
-    except ValueError:
-        return path
 
 
 def uninstall(settings: Settings, arguments: Arguments, console: Console) -> int:
@@ -257,16 +257,33 @@ def _which(arguments: Arguments) -> Which:
 def list_packages(settings: Settings, arguments: Arguments, console: Console) -> int:
     """``vinstall list``."""
     from vinstall.console.tables import format_columns, format_json
-    from vinstall.workflow.reports import find_installed
+    from vinstall.workflow.reports import build_of, find_installed
 
-    if arguments.flag("outdated") or arguments.flag("uptodate"):
-        raise VinstallError("list --outdated is not available in this version of vinstall")
+    outdated, uptodate = arguments.flag("outdated"), arguments.flag("uptodate")
+    shape = arguments.text("format", "columns")
+    if outdated and uptodate:
+        raise OptionConflictError("Options --outdated and --uptodate cannot be combined.")
+    if outdated and shape == "freeze":
+        raise OptionConflictError("List format 'freeze' cannot be used with the --outdated option.")
+    newest: dict[str, Newest] = {}
     with _context(settings, console) as context:
         found = find_installed(context, _which(arguments))
-    shape = arguments.text("format", "columns")
+        if outdated or uptodate:
+            from vinstall.workflow.releases import find_newest
+
+            newest = {
+                one.distribution.project: one
+                for one in find_newest(context, found)
+                if one.is_newer is outdated
+            }
+            found = tuple(one for one in found if one.project in newest)
     verbose = console.verbosity > 0
     if shape == "json":
-        console.result(format_json([_listed(one, verbose=verbose) for one in found]))
+        items = [_listed(one, verbose=verbose) for one in found]
+        for item, one in zip(items, found, strict=True) if outdated else ():
+            item["latest_version"] = newest[one.project].version
+            item["latest_filetype"] = newest[one.project].kind
+        console.result(format_json(items))
         return 0
     if shape == "freeze":
         for one in found:
@@ -277,6 +294,12 @@ def list_packages(settings: Settings, arguments: Arguments, console: Console) ->
         ("Package", [one.name for one in found]),
         ("Version", [one.version_text for one in found]),
     ]
+    if outdated:
+        columns.append(("Latest", [newest[one.project].version for one in found]))
+        columns.append(("Type", [newest[one.project].kind for one in found]))
+    builds = [build_of(one) for one in found]
+    if any(builds):
+        columns.append(("Build", builds))
     if any(one.label for one in found):
         columns.append(("Variant", [one.label for one in found]))
     if any(one.editable_location for one in found):
@@ -542,17 +565,26 @@ def variant(settings: Settings, arguments: Arguments, console: Console) -> int:
 
 
 def cache(settings: Settings, arguments: Arguments, console: Console) -> int:
-    """``vinstall cache dir``."""
-    if arguments.action != "dir":
-        raise VinstallError(
-            f"cache {arguments.action} is not available in this version of vinstall"
-        )
-    if arguments.words:
-        raise OptionConflictError("Too many arguments")
-    if not settings.cache_dir:
-        raise VinstallError("The cache is disabled, so it has no folder")
-    console.result(settings.cache_dir)
-    return 0
+    """``vinstall cache``."""
+    from vinstall.cli.cache_command import run_cache
+
+    return run_cache(settings, arguments, console)
+
+
+def index(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall index versions``."""
+    from vinstall.cli.index_command import run_index
+
+    with _context(settings, console) as context:
+        return run_index(context, arguments, console)
+
+
+def debug(settings: Settings, arguments: Arguments, console: Console) -> int:
+    """``vinstall debug``."""
+    from vinstall.cli.debug_command import run_debug
+
+    with _context(settings, console) as context:
+        return run_debug(context, console)
 
 
 def config(settings: Settings, arguments: Arguments, console: Console) -> int:
@@ -604,6 +636,9 @@ COMMANDS: Mapping[str, Command] = {
     "check": check,
     "inspect": inspect,
     "download": download,
+    "wheel": wheel,
+    "index": index,
+    "debug": debug,
     "explain": explain,
     "profile": profile,
     "provider": provider,

@@ -18,6 +18,8 @@ from vinstall.events import (
     Collecting,
     ExistingFound,
     FileChosen,
+    FileKept,
+    FileSaved,
     InstallingStarted,
     Noted,
     TransferAdvanced,
@@ -123,6 +125,10 @@ class ConsoleObserver:
             ]
         if isinstance(event, FileChosen):
             return [_file_line(event)]
+        if isinstance(event, FileSaved):
+            return [f"Saved {_display_path(event.path)}"]
+        if isinstance(event, FileKept):
+            return [f"  File was already downloaded {event.path}"]
         if isinstance(event, InstallingStarted):
             self._installing = True
             return [f"Installing collected packages: {', '.join(event.names)}"]

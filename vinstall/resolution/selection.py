@@ -280,6 +280,16 @@ def select_release(
     )
 
 
+def offers_files(release: Release, rules: Rules) -> bool:
+    """Whether a release has a file for the target, by names and what the index says.
+
+    Variant metadata is not read: a wheel counts by its tags, whatever its label.
+    """
+    sorter = _Sorter(release, rules, {}, allow_yanked=False, direct=False)
+    sorter.sort_files()
+    return bool(sorter.plain or sorter.sdists or any(sorter.labelled.values()))
+
+
 @dataclass(slots=True)
 class _Sorter:
     """Takes the files of a release apart; holds what ``select_release`` builds on."""

@@ -1,4 +1,4 @@
-"""``download``: files into a folder, for this platform or another."""
+"""``download`` and ``wheel``: files into a folder, for this platform or another."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vinstall.errors import UsageError, VinstallError
+from vinstall.events import FileKept, FileSaved
 from vinstall.workflow.context import Context
-from vinstall.workflow.install import expected_hashes
+from vinstall.workflow.install import check_foreign, expected_hashes, tell_collecting
 from vinstall.workflow.resolving import gather, resolve_requests, tell_places
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vinstall.events import Observer
+    from vinstall.index.download import Downloader
+    from vinstall.plan import Change
     from vinstall.settings import Settings
+    from vinstall.workflow.resolving import Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,7 @@ class DownloadResult:
     Attributes:
         saved: Paths of new files, in the order of the resolution.
         kept: Paths of files that were there already.
-        names: Project names as metadata writes them, sorted.
+        names: Project names as metadata writes them, in the order of the resolution.
     """
 
     saved: tuple[str, ...]
@@ -31,8 +38,16 @@ class DownloadResult:
     names: tuple[str, ...]
 
 
-def run_download(settings: Settings, folder: str, observer: Observer) -> DownloadResult:
+def run_download(
+    settings: Settings, folder: str, observer: Observer, *, build: bool = False
+) -> DownloadResult:
     """Fetch the files that an install into an empty environment would take.
+
+    Args:
+        settings: What was asked for.
+        folder: Where the files go; made where missing.
+        observer: Receives events.
+        build: Whether sources become wheels first (``wheel``).
 
     Raises:
         VinstallError: It could not be done.
@@ -42,27 +57,94 @@ def run_download(settings: Settings, folder: str, observer: Observer) -> Downloa
     settings = replace(settings, resolve=replace(settings.resolve, ignore_installed=True))
     context = Context(settings, observer)
     try:
+        if not build:
+            check_foreign(context, needs_target=False)
         gathered = gather(context)
+        place = _make_folder(folder)
         tell_places(context)
         resolved = resolve_requests(context, gathered)
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        tell_collecting(context, resolved)
         downloader = Downloader(context.client, context.settings.cache_dir, observer)
-        saved, kept = [], []
+        saved: list[str] = []
+        kept: list[str] = []
         for change in resolved.plan.installs:
-            link = change.resolved.candidate.link
-            assert link is not None, "installed distributions are ignored here"
-            into = place / link.filename
-            if into.exists():
-                kept.append(str(into))
-                continue
-            expected = expected_hashes(resolved, change)
-            downloaded = downloader.fetch(link, expected or None, context.work_folder)
-            shutil.copyfile(downloaded.path, into)
-            saved.append(str(into))
-        names = sorted(
-            {change.resolved.metadata.name for change in resolved.plan.installs}, key=str.lower
-        )
-        return DownloadResult(tuple(saved), tuple(kept), tuple(names))
+            _save(context, resolved, change, place, downloader, saved, kept, build=build)
+        names = tuple(change.resolved.metadata.name for change in resolved.plan.installs)
+        return DownloadResult(tuple(saved), tuple(kept), names)
     finally:
         context.close()
+
+
+def _make_folder(folder: str) -> Path:
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"The folder {folder} can not be made", error.strerror or str(error)
+        ) from error
+    return place.resolve()
+
+
+def _save(
+    context: Context,
+    resolved: Resolved,
+    change: Change,
+    place: Path,
+    downloader: Downloader,
+    saved: list[str],
+    kept: list[str],
+    *,
+    build: bool,
+) -> None:
+    """Put the file of one change into the folder."""
+    link = change.resolved.candidate.link
+    assert link is not None, "installed distributions are ignored here"
+    if not link.is_wheel and not build and _is_folder(link.url):
+        return  # as pip: what lies there already is no download
+    if not link.is_wheel and (build or _is_versioned(link.url)):
+        wheel = context.build_wheel(link)
+        source, into = wheel, place / wheel.name
+    else:
+        into = place / link.filename
+        expected = expected_hashes(resolved, change)
+        if into.exists() and _is_the_file(into, link.hashes, expected):
+            context.observer.receive(FileKept(str(into)))
+            kept.append(str(into))
+            return
+        source = downloader.fetch(link, expected or None, context.work_folder).path
+    try:
+        if source.resolve() != into:
+            shutil.copyfile(source, into)
+    except OSError as error:
+        raise VinstallError(f"{into} can not be written", error.strerror or str(error)) from error
+    context.observer.receive(FileSaved(str(into)))
+    saved.append(str(into))
+
+
+def _is_versioned(url: str) -> bool:
+    """Whether a source is under version control, so that only its wheel is a file."""
+    return "+" in url.partition(":")[0]
+
+
+def _is_folder(url: str) -> bool:
+    from vinstall.index.address import path_of
+
+    base = url.partition("#")[0]
+    return base.startswith("file:") and path_of(base).is_dir()
+
+
+def _is_the_file(
+    path: Path, promised: Mapping[str, str], expected: Mapping[str, frozenset[str]]
+) -> bool:
+    """Whether a file that is there already has the promised content, as far as it is known."""
+    import hashlib
+
+    wanted = {name: frozenset({digest}) for name, digest in promised.items()} or dict(expected)
+    for name, digests in wanted.items():
+        try:
+            digest = hashlib.new(name, path.read_bytes()).hexdigest()
+        except (OSError, ValueError):
+            return False
+        return digest in digests
+    return True

@@ -87,7 +87,7 @@ def run_install(settings: Settings, observer: Observer) -> InstallResult:
 def _install(context: Context) -> InstallResult:
     from vinstall.environment.interpreter import check_guards, install_paths
 
-    _check_foreign(context)
+    check_foreign(context)
     settings = context.settings
     paths, note = install_paths(context.base_target, settings.target)
     if not settings.dry_run:
@@ -156,7 +156,7 @@ def finish_install(
         return InstallResult(
             summary if settings.dry_run else (), variants, settings.dry_run, report, (), hints
         )
-    _tell_collecting(context, resolved)
+    tell_collecting(context, resolved)
     paths, _ = install_paths(context.base_target, settings.target)
     fetched = fetch_changes(context, resolved) if changes else {}
     if not _apply(context, resolved, fetched, paths, removals):
@@ -172,12 +172,17 @@ def finish_install(
     )
 
 
-def _check_foreign(context: Context) -> None:
+def check_foreign(context: Context, *, needs_target: bool = True) -> None:
+    """See that the options of another platform come with what they need.
+
+    Raises:
+        UsageError: They do not.
+    """
     wanted = context.settings.target
     foreign = wanted.platforms or wanted.python_version or wanted.implementation or wanted.abis
     if not foreign:
         return
-    if not (wanted.target_dir or context.settings.dry_run):
+    if needs_target and not (wanted.target_dir or context.settings.dry_run):
         raise UsageError(
             "Can not use any platform or abi specific options unless installing via '--target' "
             "or using '--dry-run'"
@@ -208,7 +213,8 @@ def _tell_kept(context: Context, resolved: Resolved) -> None:
         )
 
 
-def _tell_collecting(context: Context, resolved: Resolved) -> None:
+def tell_collecting(context: Context, resolved: Resolved) -> None:
+    """Say what will be taken, as pip does."""
     for change in sorted(
         resolved.plan.installs, key=lambda change: not change.resolved.requirements
     ):

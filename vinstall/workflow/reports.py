@@ -71,6 +71,16 @@ def find_installed(context: Context, which: Which) -> tuple[InstalledDistributio
     return tuple(found)
 
 
+def build_of(distribution: InstalledDistribution) -> str:
+    """The build number of the wheel that was installed; empty for none."""
+    try:
+        text = Path(distribution.info, "WHEEL").read_text("utf-8", "replace")
+    except OSError:
+        return ""
+    lines = (line.partition(":") for line in text.splitlines())
+    return next((value.strip() for name, _, value in lines if name == "Build"), "")
+
+
 def freeze_lines(
     context: Context, which: Which, *, everything: bool = False
 ) -> Iterator[tuple[str, str]]:
