@@ -7,6 +7,7 @@ generations before it, the ``abi_dependency`` namespace, and the user's wishes.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ _SHOWN_LENGTH = 60
 
 Key = tuple[int, int, str, int]
 """(index of namespace, index of feature, feature name where it decides, index of value)."""
+
+_END: Key = (sys.maxsize, 0, "", 0)
+"""Greater than every key: where one list of keys begins with the other, the longer one wins."""
 
 _Choices = dict[str, tuple[Key, VariantProperty]]
 """Value → its key and the property, best first."""
@@ -119,12 +123,9 @@ def rank_variants(
 
 def _sort_key(
     variant: RankedVariant, prefer: Sequence[VariantPattern]
-) -> tuple[bool, tuple[bool, ...], tuple[tuple[bool, Key], ...], str]:
+) -> tuple[bool, tuple[bool, ...], tuple[Key, ...], str]:
     liked = tuple(not any(pattern.matches(one) for one in variant.supported) for pattern in prefer)
-    # Where one list of keys begins with the other, the longer one wins: an end mark that is
-    # greater than every key.
-    keys = (*((False, key) for key in variant.key), (True, (0, 0, "", 0)))
-    return variant.label == NULL_LABEL, liked, keys, variant.label
+    return variant.label == NULL_LABEL, liked, (*variant.key, _END), variant.label
 
 
 class _Order:
