@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from vinstall.providers.messages import MAX_REPLY, PluginAnswer, PluginRequest
+from vinstall.providers.messages import (
+    MAX_REPLY,
+    PluginAnswer,
+    PluginRequest,
+    format_request,
+)
 from vinstall.providers.run import ask_plugins, clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Ask = Callable[..., dict[str, PluginAnswer]]
 
@@ -360,3 +366,23 @@ def is_gone(pid: int) -> bool:
         time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     return False
+
+
+def test_a_child_without_a_parent_ends_itself(tmp_path: Path) -> None:
+    """Whoever started it may have been killed; it must not stay for ever."""
+    (tmp_path / "hanging.py").write_text(
+        "import time\nclass Plugin:\n    def get_supported_configs(self):\n"
+        "        while True:\n            time.sleep(60)\n"
+    )
+    script = Path(__file__).parent.parent.parent / "vinstall" / "children" / "provider_query.py"
+    answer = tmp_path / "answer"
+    request = format_request([PluginRequest("x", "hanging:Plugin")], [str(tmp_path)], 0.5)
+    done = subprocess.run(
+        [sys.executable, "-I", str(script), "file", str(answer)],
+        input=request,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGALRM
+    assert answer.read_text().splitlines() == ['{"begin": "x"}']

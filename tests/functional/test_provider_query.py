@@ -324,3 +324,31 @@ def test_the_cache_holds_json(machine: Machine) -> None:
         ("12.8", "12.7"),
         ("v3", "v2"),
     }
+
+
+def test_asking_can_begin_early(machine: Machine) -> None:
+    query = machine.query()
+    query.start(["nvidia", "nobody_knows_it"])
+    supported = query.find_supported(RELEASE)
+    assert supported.values("nvidia", "cuda") == ("12.8", "12.7")
+    assert (machine.asked("nvidia"), machine.asked("x86_64")) == (1, 1)
+
+
+def test_what_fails_early_is_told_where_it_is_needed(machine: Machine) -> None:
+    machine.add("nvidia", ["12.8"], body="raise OSError('no driver')")
+    query = machine.query()
+    query.start(["nvidia"])
+    only_x86 = VariantMetadata(("x86_64",), {"v3": {"x86_64": {"level": ("v3",)}}})
+    query.find_supported(only_x86)
+    assert machine.observer.warnings() == []
+    query.find_supported(RELEASE)
+    assert [one.code for one in machine.observer.warnings()] == ["provider-failed"]
+    assert machine.asked("nvidia") == 1
+
+
+def test_nothing_begins_where_nobody_may_be_asked(machine: Machine) -> None:
+    machine.query(VariantSettings(no_providers=True)).start(["nvidia"])
+    query = machine.query(VariantSettings(no_providers=True))
+    query.start(["nvidia"])
+    assert query.find_supported(RELEASE).namespaces == {}
+    assert machine.asked("nvidia") == 0

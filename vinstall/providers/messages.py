@@ -53,12 +53,22 @@ class PluginAnswer:
     is_override: bool = False
 
 
-def format_request(plugins: Sequence[PluginRequest], paths: Sequence[str]) -> bytes:
-    """The request as the child reads it."""
+def format_request(
+    plugins: Sequence[PluginRequest], paths: Sequence[str], seconds: float = 0
+) -> bytes:
+    """The request as the child reads it.
+
+    Args:
+        plugins: Whom to ask, in order.
+        paths: Folders to add to the child's import path.
+        seconds: After which the child ends itself, should nobody be there to end it; 0 for
+            never.
+    """
     import json
 
     document = {
         "format": 1,
+        "seconds": seconds,
         "paths": list(paths),
         "plugins": [{"id": one.id, "object": one.object} for one in plugins],
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from vinstall.errors import ConfigurationError
+from vinstall.errors import ConfigurationError, VinstallError
 from vinstall.events import Noted, Warned
 from vinstall.providers.answers import AnswerCache, answer_key, own_python
 from vinstall.providers.choose import Decision, TrustedPlugin, choose_provider
@@ -96,11 +97,13 @@ class ProviderQuery:
         self._package_answer = package_answer
         self._paths = paths
         self._time_limit = time_limit
-        self._plugins: dict[str, TrustedPlugin] | None = None
+        self._plugins: dict[str, TrustedPlugin] = {}
+        self._looked_for: set[str] | None = set()
         self._answers: dict[str, tuple[PluginAnswer, bool]] = {}
         self._packages: dict[tuple[tuple[str, ...], str], PluginAnswer] = {}
         self._reports: dict[str, ProviderReport] = {}
         self._warned: set[str] = set()
+        self._failed: set[str] = set()
         self._lock = threading.RLock()
 
     def find_supported(self, metadata: VariantMetadata) -> SupportedProperties:
@@ -130,6 +133,31 @@ class ProviderQuery:
                     namespaces[namespace] = report.features
                     sources[namespace] = report.source
         return SupportedProperties(namespaces, sources, reasons)
+
+    def start(self, namespaces: Iterable[str]) -> None:
+        """Begin to ask, on a thread of its own, about what will soon be needed.
+
+        Never raises: what goes wrong is told by ``find_supported``, which waits for the
+        answers. Nothing is begun where no plugin of this machine would answer.
+
+        Args:
+            namespaces: Those that a release on an index is seen to use.
+        """
+        if self._profile or self._settings.no_providers or self._target.is_foreign:
+            return
+        wanted = sorted(set(namespaces))
+
+        def ask() -> None:
+            with self._lock:
+                begun.set()
+                plugins = [self._trusted(one).get(one) for one in wanted]
+                with contextlib.suppress(VinstallError, OSError):
+                    self._ask([one for one in plugins if one is not None])
+
+        begun = threading.Event()
+        thread = threading.Thread(target=ask, name="vinstall-providers", daemon=True)
+        thread.start()
+        begun.wait(1)
 
     def ask_all(self) -> SupportedProperties:
         """What every trusted plugin says of this machine, for profiles and ``doctor``.
@@ -164,15 +192,24 @@ class ProviderQuery:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _trusted(self) -> dict[str, TrustedPlugin]:
-        if self._plugins is None:
+    def _trusted(self, namespace: str | None = None) -> Mapping[str, TrustedPlugin]:
+        """Namespace → plugin, at least for the one namespace; those of others stay unread."""
+        with self._lock:
+            if self._looked_for is None or namespace in self._looked_for:
+                return self._plugins
             if self._find_plugins is not None:
-                self._plugins = self._find_plugins()
-            else:
-                from vinstall.providers.plugins import find_plugins
+                self._plugins.update(self._find_plugins())
+                self._looked_for = None
+                return self._plugins
+            from vinstall.providers.plugins import find_plugins
 
-                self._plugins = find_plugins()
-        return self._plugins
+            if namespace is None:
+                self._plugins = {**find_plugins(), **self._plugins}
+                self._looked_for = None
+            else:
+                self._plugins.update(find_plugins({namespace}))
+                self._looked_for.add(namespace)
+            return self._plugins
 
     def _decide(self, namespace: str, metadata: VariantMetadata) -> Decision:
         profiled = frozenset(self._profile.supported.namespaces) if self._profile else frozenset()
@@ -180,7 +217,7 @@ class ProviderQuery:
         return choose_provider(
             namespace,
             metadata,
-            self._trusted() if needs_plugin else {},
+            self._trusted(namespace) if needs_plugin else {},
             self._settings,
             profiled=profiled,
             markers=self._target.markers,
@@ -244,8 +281,6 @@ class ProviderQuery:
                 )
             self._answers[namespace] = (answer, False)
             self._cache.keep(keys[namespace], answer, waiting[namespace].distribution)
-            if answer.problem:
-                self._warn(waiting[namespace], answer)
 
     def _with_masks(self, namespace: str, answer: PluginAnswer) -> PluginAnswer:
         """Say that a mask is set and does not count; ``all`` hides nothing."""
@@ -264,6 +299,10 @@ class ProviderQuery:
         return replace(answer, notes=(*answer.notes, note))
 
     def _warn(self, plugin: TrustedPlugin, answer: PluginAnswer) -> None:
+        """Tell of a plugin without an answer, once, and only where it was needed."""
+        if plugin.namespace in self._failed:
+            return
+        self._failed.add(plugin.namespace)
         self._observer.receive(
             Warned(
                 "provider-failed",
@@ -279,6 +318,7 @@ class ProviderQuery:
         reason = ""
         if answer.problem:
             reason = f"the plugin {plugin.distribution} gave no answer: {answer.problem}"
+            self._warn(plugin, answer)
         elif not answer.features:
             notes = f" ({'; '.join(answer.notes)})" if answer.notes else ""
             reason = f"{plugin.distribution} found no hardware that it knows{notes}"

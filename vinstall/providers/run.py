@@ -121,7 +121,8 @@ def _run_once(
         try:
             assert child.stdin is not None, "it was asked for"
             try:
-                child.stdin.write(format_request(plugins, paths))
+                seconds = time_limit * len(plugins) + _ORPHAN_SECONDS
+                child.stdin.write(format_request(plugins, paths, seconds))
                 child.stdin.close()
             except OSError:
                 pass
@@ -141,6 +142,8 @@ def _run_once(
 
 
 _SILENT = "ended"
+_ORPHAN_SECONDS = 5.0
+"""Seconds that a child lives on after its time, where nobody is left to end it."""
 _PATIENCE = 0.2
 """Seconds between two looks at whether a silent child still lives."""
 
