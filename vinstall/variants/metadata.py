@@ -107,7 +107,7 @@ def combine_metadata(parts: Iterable[VariantMetadata]) -> VariantMetadata:
     origins = sorted({one for part in every for one in part.origin.split(", ") if one})
     if faults:
         raise VariantMetadataError(
-            f"The variant metadata in {', '.join(origins)} contradicts itself",
+            f"The variant metadata in {', '.join(origins) or 'the release'} contradicts itself",
             "; ".join(dict.fromkeys(faults)),
         )
     known = any(part.providers is not None for part in every)

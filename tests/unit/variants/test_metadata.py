@@ -87,6 +87,12 @@ def test_every_contradiction_is_named() -> None:
             assert place in caught.value.why
 
 
+def test_a_contradiction_without_origins() -> None:
+    parts = [part(V2, origin=""), part({"v2": V3["v3"]}, origin="")]
+    with pytest.raises(VariantMetadataError, match="metadata in the release contradicts itself"):
+        combine_metadata(parts)
+
+
 def test_priorities_of_older_generations_have_to_agree() -> None:
     first = VariantMetadata(feature_priorities={"a": ("f", "g")}, property_priorities={"a": {}})
     second = VariantMetadata(feature_priorities={"b": ("f",)})
