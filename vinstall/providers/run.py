@@ -42,7 +42,8 @@ MASKS = {
 }
 """Variables that hide devices from one process → the namespace of those devices."""
 _SECRET = re.compile(
-    r"^PIP_|^VINSTALL_|^UV_|^TWINE_|TOKEN|PASSW|SECRET|CREDENTIAL|_KEY$|APIKEY|^AWS_|^NETRC$"
+    r"^(PIP|VINSTALL|UV|TWINE|AWS)_|TOKEN|PASSW|PASSPHRASE|SECRET|CREDENTIAL|COOKIE|KEY$"
+    r"|(^|_)(AUTH|KEYS?|PASS)(_|$)|_(DSN|PAT|PWD)$|^NETRC$|^KUBECONFIG$"
 )
 _URL_WITH_PASSWORD = re.compile(r"://[^/\s@:]*:[^/\s@]+@")
 _SCRIPT = Path(__file__).parent.parent / "children" / "provider_query.py"
