@@ -541,11 +541,11 @@ def doctor(settings: Settings, arguments: Arguments, console: Console) -> int:
 
 
 def variant(settings: Settings, arguments: Arguments, console: Console) -> int:
-    """``vinstall variant rank``."""
+    """``vinstall variant`` with one of its actions."""
     if arguments.action != "rank":
-        raise VinstallError(
-            f"variant {arguments.action} is not available in this version of vinstall"
-        )
+        from vinstall.cli.variant_command import run_variant
+
+        return run_variant(arguments, console)
     if len(arguments.words) != 1:
         raise OptionConflictError("variant rank takes one metadata file.")
     from vinstall.console.tables import format_json

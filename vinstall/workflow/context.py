@@ -7,13 +7,14 @@ a client, and a satisfied install opens no socket.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.errors import ProfileError, RequirementError
-from vinstall.events import Warned
+from vinstall.events import Noted, Warned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +55,8 @@ class Context:
         from vinstall.environment.interpreter import find_python, probe_target
 
         python = find_python(self.settings.target, self.environment)
+        if not self.settings.target.python and python != sys.executable:
+            self.observer.receive(Noted(f"Using the environment of {python}", verbosity=0))
         return probe_target(python, self.settings.cache_dir, self.observer)
 
     @cached_property
