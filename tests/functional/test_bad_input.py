@@ -137,7 +137,9 @@ class Server:
 PAGE = "/simple/a/"
 FILE = "/files/a-1.0-py3-none-any.whl"
 SERVERS = {
-    "HTML error page instead of the page": Server(PAGE, HtmlPage(), ("not a page of a simple index",)),
+    "HTML error page instead of the page": Server(
+        PAGE, HtmlPage(), ("not a page of a simple index",)
+    ),
     "401": Server(PAGE, Status(401), ("401", "127.0.0.1", "netrc")),
     "403": Server(PAGE, Status(403), ("403",)),
     "404": Server(PAGE, Status(404), ("No matching distribution found for a",)),

@@ -117,9 +117,8 @@ def make_variant_wheel(
     base = _read_base(metadata_file, properties)
     entry = _to_mapping(properties)
     metadata = replace(base, variants={label: entry}, refused={}, problems=())
-    made = read_variant_metadata(
-        format_index_metadata(metadata).encode(), f"the metadata of {label}"
-    )
+    text = format_index_metadata(metadata)
+    made = read_variant_metadata(text.encode(), f"the metadata of {label}")
     if label in made.refused:
         raise VariantMetadataError(f"The variant {label} can not be made", made.refused[label])
     new = folder / f"{path.name[: -len('.whl')]}-{label}.whl"
