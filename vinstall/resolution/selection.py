@@ -8,7 +8,7 @@ distributions last. Every file left out is a ``Refusal`` with its reason.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Literal
 
 from vinstall.distributions.filename import (
@@ -29,7 +29,12 @@ from vinstall.variants.ordering import (
     abi_specifier,
     rank_variants,
 )
-from vinstall.variants.properties import ABI_DEPENDENCY, NULL_LABEL, iter_properties
+from vinstall.variants.properties import (
+    ABI_DEPENDENCY,
+    NULL_LABEL,
+    VariantProperty,
+    iter_properties,
+)
 from vinstall.variants.supported import SupportedProperties
 
 if TYPE_CHECKING:
@@ -40,6 +45,9 @@ if TYPE_CHECKING:
     from vinstall.distributions.link import Link
     from vinstall.resolution.source import PackageSource, SupportedLookup
     from vinstall.settings import ResolveSettings, VariantSettings
+
+_MOST_COMBINATIONS = 256
+"""Alternatives of one wheel that are tried; no honest wheel has as many."""
 
 RefusalKind = Literal[
     "format", "tags", "requires-python", "yanked", "hash", "variant", "label", "binary"
@@ -429,13 +437,24 @@ def _iter_choices(
 ) -> Iterator[Choice]:
     """One choice for each combination of ``abi_dependency`` alternatives, best first."""
     wheel, link = best
-    needs = abi_requirements(ranked.properties)
+    allowed: dict[str, tuple[str, ...]] = {}
+    for one in ranked.supported:
+        if one.namespace == ABI_DEPENDENCY:
+            allowed[one.feature] = (*allowed.get(one.feature, ()), one.value)
+    needs = abi_requirements({ABI_DEPENDENCY: allowed} if allowed else {})
     sources = {
         namespace: supported.sources[namespace]
         for namespace in ranked.properties
         if namespace in supported.sources
     }
-    for combination in product(*(alternatives for _, alternatives in needs)):
+    combinations = product(*(alternatives for _, alternatives in needs))
+    for combination in islice(combinations, _MOST_COMBINATIONS):
+        chosen = {
+            VariantProperty(ABI_DEPENDENCY, feature, prefix)
+            for feature in allowed
+            for (project, _), prefix in zip(needs, combination, strict=True)
+            if feature.replace("_", "-") == project
+        }
         lines = tuple(
             f"{project}{abi_specifier(prefix)}"
             for (project, _), prefix in zip(needs, combination, strict=True)
@@ -443,7 +462,9 @@ def _iter_choices(
         variant = ChosenVariant(
             label=ranked.label,
             properties=ranked.properties,
-            supported=ranked.supported,
+            supported=tuple(
+                one for one in ranked.supported if one.namespace != ABI_DEPENDENCY or one in chosen
+            ),
             best_values=ranked.best_values,
             requirements=lines,
             reason=_tell_reason(ranked, lines),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.support.fakes import (
@@ -14,6 +16,9 @@ from tests.support.fakes import (
 from vinstall.errors import NoMatchingWheelError, ResolutionError
 from vinstall.settings import Names, ResolveSettings, VariantSettings
 from vinstall.variants.properties import parse_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def cuda(*versions: str) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -32,7 +37,7 @@ def torch(version: str = "2.9", *, plain: bool = True, null: bool = True) -> Fak
     return source
 
 
-GPU = {"cuda": ["12.8", "12.6"]}
+GPU: dict[str, Sequence[str]] = {"cuda": ["12.8", "12.6"]}
 
 
 def test_the_best_supported_variant() -> None:
@@ -208,6 +213,38 @@ class TestAbiDependency:
         with pytest.raises(ResolutionError) as caught:
             solve(source, "ext", "torch<2")
         assert any("torch==2." in line for line in caught.value.causes)
+
+    def test_excluded_alternatives_are_not_tried(self) -> None:
+        source = FakeSource()
+        source.add("torch", "2.8.0")
+        source.add("torch", "2.9.0")
+        source.add(
+            "ext",
+            "1",
+            label="any",
+            properties={"abi_dependency": {"torch": ("2.8", "2.9")}},
+            requires=["old; 'abi_dependency :: torch :: 2.8' in variant_properties"],
+        )
+        variants = VariantSettings(exclude=(parse_pattern("abi_dependency :: torch :: 2.9"),))
+        source.add("old", "1")
+        assert solve(source, "ext", variants=variants).versions == {
+            "ext": "1",
+            "torch": "2.8.0",
+            "old": "1",
+        }
+        assert solve(source, "ext").versions == {"ext": "1", "torch": "2.9.0"}
+
+    def test_alternatives_without_end_are_bounded(self) -> None:
+        source = FakeSource()
+        many = tuple(str(number) for number in range(40))
+        source.add(
+            "ext",
+            "1",
+            label="any",
+            properties={"abi_dependency": dict.fromkeys(("a", "b", "c", "d"), many)},
+        )
+        with pytest.raises(ResolutionError):
+            solve(source, "ext")
 
     def test_alternatives_of_one_build(self) -> None:
         source = FakeSource()
