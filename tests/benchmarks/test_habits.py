@@ -86,8 +86,10 @@ def test_a_warm_dry_run_needs_no_http_library_where_pages_are_fresh(
 ) -> None:
     index.add(make_wheel("a"))
     index.page_headers = {"Cache-Control": "max-age=600"}
-    arguments = ("install", "--dry-run", "--python", environment.python)
-    arguments = (*arguments, "--index-url", index.simple_url, "a")
+    arguments = (
+        *("install", "--dry-run", "--python", environment.python),
+        *("--index-url", index.simple_url, "a"),
+    )
     watched(isolated_home, *arguments).check()
     asked = len(index.requests)
     again = watched(isolated_home, *arguments).check()

@@ -145,7 +145,8 @@ def test_paths_and_urls() -> None:
     assert here.url == "file:///here"
     assert here.editable
     vcs = parse_requested("git+https://h/x.git@v1#egg=x[y]&subdirectory=z", place)
-    assert (vcs.name, vcs.extras) == ("x", {"y"})
+    assert vcs.name == "x"
+    assert vcs.extras == {"y"}
     assert vcs.url == "git+https://h/x.git@v1#subdirectory=z"
     named = parse_requested("x[y] @ https://h/x-1-py3-none-any.whl", place)
     assert named.name == "x"
