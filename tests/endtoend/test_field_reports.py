@@ -582,3 +582,18 @@ class TestForeign:
             machine=H100,
         )
         assert bench.label == ""
+
+
+def test_an_explanation_as_a_page_and_a_picture(bench: Bench, tmp_path: Path) -> None:
+    bench.publish()
+    page, picture = tmp_path / "explained.html", tmp_path / "explained.svg"
+    bench.environment.vinstall(
+        *("explain", "--html", page, "--svg", picture, "--index-url", bench.index.simple_url),
+        *("--profile", bench.profile(H100), "vtorch"),
+    ).check()
+    html = page.read_text()
+    assert html.startswith("<!DOCTYPE html>")
+    assert "<title>vinstall explain vtorch</title>" in html
+    for label in CUDA:
+        assert label in html
+    assert picture.read_text().startswith("<svg")

@@ -135,12 +135,17 @@ def explain(settings: Settings, arguments: Arguments, console: Console) -> int:
     from vinstall.console.tables import format_json
     from vinstall.workflow.explain import explanation_to_json, run_explain
 
-    for option in ("html", "svg"):
-        if arguments.text(option):
-            raise VinstallError(f"--{option} is not available in this version of vinstall")
     _check_asked(settings, "explain")
     with _observing(console) as observer:
         explanation = run_explain(settings, observer)
+    if arguments.text("html") or arguments.text("svg"):
+        from vinstall.console.picture import format_html, format_svg
+
+        lines = tuple(iter_explanation(explanation, everything=True))
+        title = f"vinstall explain {' '.join(settings.request.requirements)}".strip()
+        for option, form in (("html", format_html), ("svg", format_svg)):
+            if arguments.text(option):
+                _write_text(arguments.text(option), form(lines, title))
     if arguments.flag("json"):
         console.result(format_json(explanation_to_json(explanation), pretty=True))
         return 0
