@@ -1,13 +1,15 @@
-"""Sources → wheels, through pip as a child process.
+"""Sources → wheels, through pip and build backends as child processes.
 
 A source distribution, a local project or a version control URL is handed to ``pip wheel``,
 run for the target's interpreter. What comes back is an ordinary wheel, which then takes the
-same road as every other. Nothing is built with ``--only-binary``.
+same road as every other. An editable wheel (PEP 660), which pip has no command for, is asked
+of the backend itself: in an environment of its own, which pip fills with what the build needs.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +19,37 @@ from vinstall.errors import BuildError
 from vinstall.events import Noted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from vinstall.events import Observer
     from vinstall.settings import IndexSettings, RequestSettings
 
 _SHOWN_LINES = 25
+_RESOLVED = re.compile(r"^\s*Resolved .* to commit (?P<commit>[0-9a-fA-F]{7,64})\s*$", re.MULTILINE)
+_NO_DECLARATION = ("setuptools>=40.8.0",)
+_LEGACY_BACKEND = "setuptools.build_meta:__legacy__"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A wheel that was built.
+
+    Attributes:
+        wheel: Where it lies.
+        commit: The commit that a version control URL stood for; empty for other sources.
+    """
+
+    wheel: Path
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSystem:
+    """What ``[build-system]`` of a ``pyproject.toml`` says (PEP 518, PEP 517)."""
+
+    requires: tuple[str, ...] = _NO_DECLARATION
+    backend: str = _LEGACY_BACKEND
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +70,7 @@ class Builder:
     environment: Mapping[str, str]
     observer: Observer
 
-    def build(self, source: str, folder: Path, config_settings: Sequence[str] = ()) -> Path:
+    def build(self, source: str, folder: Path, config_settings: Sequence[str] = ()) -> Built:
         """Build one wheel.
 
         Args:
@@ -51,55 +78,188 @@ class Builder:
             folder: Where the wheel goes; made if missing.
             config_settings: Further ``key=value`` texts for the backend.
 
-        Returns:
-            The path of the wheel.
-
         Raises:
             BuildError: It does not build; ``why`` holds the end of pip's output.
         """
-        import subprocess
         import tempfile
 
         folder.mkdir(parents=True, exist_ok=True)
-        self.observer.receive(Noted(f"Building {source}", verbosity=0))
+        self.observer.receive(Noted(f"Building {source}", verbosity=1))
         with tempfile.TemporaryDirectory(prefix="vinstall-build-", dir=folder) as scratch:
-            command = [
-                sys.executable,
-                "-m",
-                "pip",
-                "--python",
-                self.executable,
-                "--isolated",
-                "--disable-pip-version-check",
-                "--no-input",
-                "wheel",
-                "--no-deps",
-                "--wheel-dir",
-                scratch,
-                *self._options(config_settings),
-                source,
-            ]
-            result = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=self._environment(),
-                check=False,
+            status, output = self._run(
+                [
+                    *self._pip(self.executable),
+                    "wheel",
+                    "--no-deps",
+                    "--wheel-dir",
+                    scratch,
+                    *self._options(),
+                    *self._config_options(config_settings),
+                    source,
+                ]
             )
             wheels = sorted(Path(scratch).glob("*.whl"))
-            if result.returncode != 0 or len(wheels) != 1:
-                output = result.stdout.decode("utf-8", "replace").splitlines()
-                raise BuildError(
+            if status != 0 or len(wheels) != 1:
+                raise _failure(
                     f"{source} does not build",
-                    "\n".join(["pip said:", *output[-_SHOWN_LINES:]]),
+                    "pip said:",
+                    output,
                     "Use --only-binary :all: to take wheels only.",
                 )
             wheel = folder / wheels[0].name
             wheels[0].replace(wheel)
-        return wheel
+        resolved = _RESOLVED.search(output)
+        return Built(wheel, resolved["commit"] if resolved else "")
 
-    def _options(self, config_settings: Sequence[str]) -> list[str]:
+    def build_editable(
+        self, project: Path, folder: Path, config_settings: Sequence[str] = ()
+    ) -> Built:
+        """Build the editable wheel of a local project (PEP 660).
+
+        Args:
+            project: Folder of the project.
+            folder: Where the wheel goes; made if missing.
+            config_settings: Further ``key=value`` texts for the backend.
+
+        Raises:
+            BuildError: The project is none, its backend can not do it, or fails.
+        """
+        import tempfile
+
+        system = read_build_system(project)
+        settings = _merge_config((*self.request.config_settings, *config_settings))
+        folder.mkdir(parents=True, exist_ok=True)
+        self.observer.receive(Noted(f"Building {project} in place", verbosity=1))
+        with tempfile.TemporaryDirectory(prefix="vinstall-editable-", dir=folder) as scratch:
+            python = self.executable
+            if not self.request.no_build_isolation:
+                python = self._make_environment(Path(scratch, "environment"), project)
+                self._install_needs(python, system.requires, project)
+                needs = self._call(
+                    python, project, system, "get_requires_for_build_editable", [settings]
+                )
+                if isinstance(needs, list) and needs:
+                    self._install_needs(python, [str(need) for need in needs], project)
+            made = Path(scratch, "made")
+            made.mkdir()
+            name = self._call(
+                python, project, system, "build_editable", [str(made), settings, None]
+            )
+            if not isinstance(name, str) or not (made / name).is_file():
+                raise BuildError(
+                    f"{project} can not be installed in place",
+                    f"its build backend {system.backend} has no editable installs (PEP 660)",
+                    "Install it without -e, or use a newer backend.",
+                )
+            wheel = folder / name
+            (made / name).replace(wheel)
+        return Built(wheel)
+
+    def _make_environment(self, place: Path, project: Path) -> str:
+        """An empty virtual environment of the target's Python; its interpreter."""
+        command = [self.executable, "-m", "venv", "--without-pip", str(place)]
+        status, output = self._run(command)
+        folder, name = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
+        if status != 0:
+            raise _failure(
+                f"{project} can not be built",
+                "no environment could be made for the build:",
+                output,
+                "Use --no-build-isolation to build with what is installed.",
+            )
+        return str(place / folder / name)
+
+    def _install_needs(self, python: str, needs: Iterable[str], project: Path) -> None:
+        listed = list(needs)
+        if not listed:
+            return
+        options = [option for option in self._options() if option != "--no-build-isolation"]
+        status, output = self._run(
+            [*self._pip(python), "install", "--no-warn-script-location", *options, "--", *listed]
+        )
+        if status != 0:
+            raise _failure(
+                f"What the build of {project} needs can not be installed",
+                f"{', '.join(listed)}; pip said:",
+                output,
+            )
+
+    def _call(
+        self,
+        python: str,
+        project: Path,
+        system: BuildSystem,
+        hook: str,
+        arguments: Sequence[object],
+    ) -> object:
+        """The answer of a hook; ``None`` where the backend has none of that name."""
+        import json
+        import tempfile
+
+        script = Path(__file__).parent / "children" / "build_hook.py"
+        request = {
+            "backend": system.backend,
+            "path": [str(project / place) for place in system.path],
+            "hook": hook,
+            "arguments": list(arguments),
+        }
+        with tempfile.TemporaryDirectory(prefix="vinstall-hook-") as scratch:
+            answer = Path(scratch, "answer.json")
+            status, output = self._run(
+                [python, str(script), str(answer)],
+                cwd=project,
+                text=json.dumps(request),
+                path=str(Path(python).parent),
+            )
+            if status != 0 or not answer.is_file():
+                raise _failure(f"{project} does not build", f"{system.backend} said:", output)
+            found = json.loads(answer.read_text("utf-8"))
+        return found.get("value")
+
+    def _run(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        text: str | None = None,
+        path: str = "",
+    ) -> tuple[int, str]:
+        """Run a child to its end; its status and all that it printed."""
+        import subprocess
+
+        variables = self._environment()
+        if path:
+            variables["PATH"] = os.pathsep.join(filter(None, (path, variables.get("PATH", ""))))
+        try:
+            done = subprocess.run(
+                command,
+                input=text.encode() if text is not None else None,
+                stdin=None if text is not None else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=variables,
+                cwd=cwd,
+                check=False,
+            )
+        except OSError as error:
+            raise BuildError(
+                f"{command[0]} can not be started", error.strerror or str(error)
+            ) from error
+        return done.returncode, done.stdout.decode("utf-8", "replace")
+
+    def _pip(self, python: str) -> list[str]:
+        return [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            python,
+            "--isolated",
+            "--disable-pip-version-check",
+            "--no-input",
+        ]
+
+    def _options(self) -> list[str]:
         index, request = self.index, self.request
         options = ["--timeout", str(index.timeout), "--retries", str(index.retries)]
         if index.no_index:
@@ -123,9 +283,12 @@ class Builder:
             options += ["--build-constraint", constraint]
         if request.no_build_isolation:
             options.append("--no-build-isolation")
-        for setting in (*request.config_settings, *config_settings):
-            options += ["--config-settings", setting]
         return options
+
+    def _config_options(self, more: Sequence[str]) -> Iterator[str]:
+        for setting in (*self.request.config_settings, *more):
+            yield "--config-settings"
+            yield setting
 
     def _environment(self) -> dict[str, str]:
         kept = {
@@ -134,3 +297,65 @@ class Builder:
             if not name.startswith(("PIP_", "VINSTALL_"))
         }
         return {**kept, "PYTHONIOENCODING": "utf-8", "PIP_CONFIG_FILE": os.devnull}
+
+
+def read_build_system(project: Path) -> BuildSystem:
+    """What a project says about how it is built.
+
+    Raises:
+        BuildError: The folder is no Python project, or its ``pyproject.toml`` is wrong.
+    """
+    path = project / "pyproject.toml"
+    if not path.is_file():
+        if (project / "setup.py").is_file():
+            return BuildSystem()
+        raise BuildError(
+            f"{project} is no Python project", "it has neither 'setup.py' nor 'pyproject.toml'"
+        )
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    try:
+        table = tomllib.loads(path.read_text("utf-8")).get("build-system")
+    except (OSError, ValueError) as error:
+        raise BuildError(f"{path} can not be read", str(error)) from error
+    if table is None:
+        return BuildSystem()
+    requires = table.get("requires") if isinstance(table, dict) else None
+    needs = _read_texts(requires)
+    if needs is None:
+        raise BuildError(f"{path} is wrong", "build-system.requires has to be a list of texts")
+    backend = table.get("build-backend", _LEGACY_BACKEND)
+    places = _read_texts(table.get("backend-path", []))
+    if not isinstance(backend, str) or places is None:
+        raise BuildError(f"{path} is wrong", "build-backend or backend-path has another type")
+    return BuildSystem(needs, backend, places)
+
+
+def _read_texts(value: object) -> tuple[str, ...] | None:
+    """A list of texts; ``None`` for anything else."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    return None
+
+
+def _merge_config(settings: Iterable[str]) -> dict[str, str | list[str]]:
+    """``key=value`` texts as backends get them: a repeated key makes a list."""
+    merged: dict[str, str | list[str]] = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        before = merged.get(key)
+        if before is None:
+            merged[key] = value
+        elif isinstance(before, list):
+            before.append(value)
+        else:
+            merged[key] = [before, value]
+    return merged
+
+
+def _failure(what: str, who: str, output: str, fix: str = "") -> BuildError:
+    lines = output.splitlines()[-_SHOWN_LINES:]
+    return BuildError(what, "\n".join([who, *lines]), fix)

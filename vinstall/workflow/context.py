@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vinstall.resolution.source import PackageSource
     from vinstall.settings import Settings
     from vinstall.wheel.store import WheelStore
+    from vinstall.workflow.sources import Sources
 
 
 @dataclass
@@ -183,6 +184,11 @@ class Context:
     _temporary_store: bool = False
 
     @cached_property
+    def refused_files(self) -> dict[str, str]:
+        """File name → why it turned out to be unusable when it was opened."""
+        return {}
+
+    @cached_property
     def store(self) -> WheelStore:
         """Unpacked wheels by content."""
         from vinstall.wheel.store import WheelStore
@@ -193,29 +199,19 @@ class Context:
         return WheelStore(Path(self.settings.cache_dir))
 
     def build_metadata(self, link: Link) -> CoreMetadata:
-        """The core metadata of a source, by building it (the wheel is kept for the install)."""
-        from vinstall.wheel.archive import WheelArchive
-
-        wheel = self.build_wheel(link)
-        with WheelArchive.open(wheel, wheel.name) as archive:
-            return archive.metadata
+        """The core metadata of a source; the wheel, if it was built, is kept for the install."""
+        return self.sources.metadata(link)
 
     def build_wheel(self, link: Link) -> Path:
         """The wheel of a source, built once a run."""
-        built = self._built.get(link.url)
-        if built is None:
-            folder = self.work_folder / f"built-{len(self._built)}"
-            url = link.url
-            source = url
-            if link.hashes and not url.startswith("file:"):
-                name, digest = next(iter(link.hashes.items()))
-                source = f"{url}#{name}={digest}"
-            built = self._built[link.url] = self.builder.build(source, folder)
-        return built
+        return self.sources.wheel(link)
 
     @cached_property
-    def _built(self) -> dict[str, Path]:
-        return {}
+    def sources(self) -> Sources:
+        """Sources of this run: fetched, built, and where they came from."""
+        from vinstall.workflow.sources import Sources
+
+        return Sources(self)
 
     def fetch_text(self, url: str) -> str:
         """The text behind a URL, for requirements files."""

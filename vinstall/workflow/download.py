@@ -12,6 +12,7 @@ from vinstall.events import FileKept, FileSaved
 from vinstall.workflow.context import Context
 from vinstall.workflow.install import check_foreign, expected_hashes, tell_collecting
 from vinstall.workflow.resolving import gather, resolve_requests, tell_places
+from vinstall.workflow.sources import is_folder, is_versioned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,9 +101,9 @@ def _save(
     """Put the file of one change into the folder."""
     link = change.resolved.candidate.link
     assert link is not None, "installed distributions are ignored here"
-    if not link.is_wheel and not build and _is_folder(link.url):
+    if not link.is_wheel and not build and is_folder(link.url):
         return  # as pip: what lies there already is no download
-    if not link.is_wheel and (build or _is_versioned(link.url)):
+    if not link.is_wheel and (build or is_versioned(link.url)):
         wheel = context.build_wheel(link)
         source, into = wheel, place / wheel.name
     else:
@@ -120,18 +121,6 @@ def _save(
         raise VinstallError(f"{into} can not be written", error.strerror or str(error)) from error
     context.observer.receive(FileSaved(str(into)))
     saved.append(str(into))
-
-
-def _is_versioned(url: str) -> bool:
-    """Whether a source is under version control, so that only its wheel is a file."""
-    return "+" in url.partition(":")[0]
-
-
-def _is_folder(url: str) -> bool:
-    from vinstall.index.address import path_of
-
-    base = url.partition("#")[0]
-    return base.startswith("file:") and path_of(base).is_dir()
 
 
 def _is_the_file(

@@ -78,13 +78,13 @@ def describe_run(context: Context) -> dict[str, object]:
 
 
 def _make_item(context: Context, resolved: Resolved, change: Change) -> dict[str, object]:
-    from vinstall.workflow.install import direct_url
     from vinstall.workflow.reason import describe_choice
+    from vinstall.workflow.sources import direct_url
 
     candidate = change.resolved.candidate
     link = candidate.link
     assert link is not None, "only files are installed"
-    direct = direct_url(change, link.hashes.get("sha256", ""))
+    direct = direct_url(context, change, _digest_of(context, resolved, change))
     if direct is None:
         from vinstall.index.address import redact_url
 
@@ -107,6 +107,18 @@ def _make_item(context: Context, resolved: Resolved, change: Change) -> dict[str
     if candidate.variant is not None or (selection is not None and selection.rankings):
         item["vinstall"] = describe_choice(context, resolved.plan, change)
     return item
+
+
+def _digest_of(context: Context, resolved: Resolved, change: Change) -> str:
+    """SHA-256 of a wheel; one given by path or URL without a hash is read for it."""
+    from vinstall.workflow.install import fetch_for_digest
+
+    link = change.resolved.candidate.link
+    assert link is not None, "only files are installed"
+    known = link.hashes.get("sha256", "")
+    if known or not link.is_wheel or not change.resolved.candidate.direct:
+        return known
+    return fetch_for_digest(context, resolved, change)
 
 
 def metadata_to_json(metadata: CoreMetadata) -> dict[str, object]:
