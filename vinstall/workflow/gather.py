@@ -39,7 +39,10 @@ class Gathered:
 
 
 def gather_requirements(
-    settings: Settings, environment: Mapping[str, str], fetch: Callable[[str], str]
+    settings: Settings,
+    environment: Mapping[str, str],
+    fetch: Callable[[str], str],
+    python: Callable[[], str] = lambda: "",
 ) -> Gathered:
     """Read every argument and every file.
 
@@ -47,6 +50,7 @@ def gather_requirements(
         settings: What was asked.
         environment: For ``${NAME}`` in files.
         fetch: URL → text, for files that are given by URL.
+        python: The version of the target's Python, for what scripts demand.
 
     Raises:
         UsageError: Nothing was asked for.
@@ -67,6 +71,8 @@ def gather_requirements(
         requirements += found.requirements
     for group in request.groups:
         requirements += _read_group(group, around)
+    for script in request.scripts:
+        requirements += _read_script(script, around, python)
     for found in parsed:
         constraints += found.constraints
     asked = (
@@ -177,6 +183,45 @@ def decode_text(data: bytes, location: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode(locale.getpreferredencoding(False), "replace")
+
+
+_SCRIPT_BLOCK = r"(?m)^# /// (?P<kind>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$"
+"""The regular expression that "Inline script metadata" (PEP 723) gives."""
+
+
+def _read_script(
+    location: str, around: Surroundings, python: Callable[[], str]
+) -> list[Requirement]:
+    """What the inline metadata of a script asks for (PEP 723).
+
+    Raises:
+        RequirementError: There is none, it is wrong, or wants another Python.
+    """
+    import re
+
+    text = around.read(location)
+    blocks = [one for one in re.finditer(_SCRIPT_BLOCK, text) if one["kind"] == "script"]
+    if len(blocks) != 1:
+        found = "more than one" if blocks else "no"
+        raise RequirementError(f"{location} has {found} block of script metadata (PEP 723)")
+    document = load_toml(
+        "".join(
+            line[2:] if line.startswith("# ") else line[1:]
+            for line in blocks[0]["content"].splitlines(keepends=True)
+        ),
+        location,
+    )
+    wanted, needs = document.get("requires-python", ""), document.get("dependencies", [])
+    if not isinstance(wanted, str) or not isinstance(needs, list):
+        raise RequirementError(f"The script metadata of {location} has values of another type")
+    from vinstall.distributions.requirement import parse_specifier
+
+    here = python()
+    if wanted and here and not parse_specifier(wanted).contains(here, prereleases=True):
+        raise RequirementError(
+            f"The script {location} requires a different Python: {here} not in {wanted!r}"
+        )
+    return [parse_requested(str(line), around, location) for line in needs]
 
 
 def _read_group(text: str, around: Surroundings) -> list[Requirement]:
