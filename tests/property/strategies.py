@@ -30,28 +30,39 @@ def orders(pool: tuple[str, ...], min_size: int = 0) -> st.SearchStrategy[tuple[
     return st.sampled_from([one for size in sizes for one in itertools.permutations(pool, size)])
 
 
-def subsets(pool: tuple[str, ...], min_size: int = 0) -> st.SearchStrategy[tuple[str, ...]]:
+def subsets(
+    pool: tuple[str, ...], min_size: int = 0, max_size: int | None = None
+) -> st.SearchStrategy[tuple[str, ...]]:
     """Some of a pool, in the order of the pool."""
-    sizes = range(min_size, len(pool) + 1)
+    sizes = range(min_size, (len(pool) if max_size is None else max_size) + 1)
     return st.sampled_from([one for size in sizes for one in itertools.combinations(pool, size)])
 
 
 @st.composite
-def properties(draw: st.DrawFn) -> Properties:
-    """The properties of one variant; values sorted, as readers give them."""
+def properties(draw: st.DrawFn, *, close: bool = False) -> Properties:
+    """The properties of one variant: few features, so that some machine supports them all.
+
+    Args:
+        draw: Given by hypothesis.
+        close: From one namespace of two features, so that variants differ by little.
+    """
+    namespaces, features = (NAMESPACES[:1], FEATURES[:2]) if close else (NAMESPACES, FEATURES)
     return {
-        namespace: {feature: draw(subsets(VALUES, 1)) for feature in draw(subsets(FEATURES, 1))}
-        for namespace in draw(subsets(NAMESPACES, 1))
+        namespace: {feature: draw(subsets(VALUES, 1)) for feature in draw(subsets(features, 1, 2))}
+        for namespace in draw(subsets(namespaces, 1, min(2, len(namespaces))))
     }
 
 
 @st.composite
 def machines(draw: st.DrawFn) -> SupportedProperties:
-    """What some machine supports."""
+    """What some machine supports; often most of what there is, so that variants fit."""
     return SupportedProperties(
         {
-            namespace: {feature: draw(orders(VALUES)) for feature in draw(orders(FEATURES))}
-            for namespace in draw(orders(NAMESPACES))
+            namespace: {
+                feature: draw(orders(VALUES) | orders(VALUES, 3) | orders(VALUES, 4))
+                for feature in draw(orders(FEATURES) | orders(FEATURES, 3))
+            }
+            for namespace in draw(orders(NAMESPACES) | orders(NAMESPACES, 3))
         }
     )
 
@@ -62,7 +73,8 @@ def releases(draw: st.DrawFn, *, older: bool = False) -> VariantMetadata:
 
     Its namespaces all have a priority, as the specification demands.
     """
-    variants = {label: draw(properties()) for label in draw(subsets(LABELS))}
+    close = draw(st.booleans())
+    variants = {label: draw(properties(close=close)) for label in draw(subsets(LABELS, 2))}
     namespaces = draw(orders(NAMESPACES, len(NAMESPACES)))
     metadata = VariantMetadata(namespaces, {**variants, "null": {}})
     if not older:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vinstall.variants.properties import Properties
 
 LAW = settings(max_examples=60, deadline=None)
+ORDER = settings(max_examples=200, deadline=None)
 PATTERNS = st.lists(
     own.variant_properties().flatmap(
         lambda one: st.sampled_from(
@@ -114,13 +115,13 @@ def order_of_the_pep(release: VariantMetadata, machine: SupportedProperties) -> 
     return sorted(compatible, key=cmp_to_key(compare))
 
 
-@LAW
+@ORDER
 @given(own.releases(), own.machines())
 def test_it_is_the_order_of_the_pep(release: VariantMetadata, machine: SupportedProperties) -> None:
     assert labels_of(rank(release, machine)) == order_of_the_pep(release, machine)
 
 
-@LAW
+@ORDER
 @given(own.releases(older=True), own.machines())
 def test_older_priorities_reorder_features_and_values(
     release: VariantMetadata, machine: SupportedProperties
