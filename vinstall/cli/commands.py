@@ -118,8 +118,9 @@ def _tell_install(result: InstallResult, console: Console, *, warn: bool) -> Non
     if result.conflicts and warn:
         listed = "\n".join(result.conflicts)
         console.error(
-            "The dependency resolver does not currently take into account all the packages that "
-            f"are installed; these dependency conflicts are there now:\n{listed}"
+            "pip's dependency resolver does not currently take into account all the packages that "
+            "are installed. This behaviour is the source of the following dependency conflicts.\n"
+            f"{listed}"
         )
     if not result.installed:
         return
@@ -208,6 +209,12 @@ def sync(settings: Settings, arguments: Arguments, console: Console) -> int:
     return 0
 
 
+def _unconfirmed() -> VinstallError:
+    return VinstallError(
+        "Nobody is there to confirm the removal", fix="Add -y to remove without a question."
+    )
+
+
 def uninstall(settings: Settings, arguments: Arguments, console: Console) -> int:
     """``vinstall uninstall``."""
     import sys
@@ -220,11 +227,8 @@ def uninstall(settings: Settings, arguments: Arguments, console: Console) -> int
         )
     confirm = None
     if not arguments.flag("yes"):
-        if settings.index.no_input or sys.stdin is None or not sys.stdin.isatty():
-            raise VinstallError(
-                "Nobody is there to confirm the removal",
-                fix="Add -y to remove without a question.",
-            )
+        if settings.index.no_input or sys.stdin is None:
+            raise _unconfirmed()
 
         def confirm(found: InstalledDistribution, files: Sequence[str]) -> bool:
             console.info("  Would remove:")
@@ -233,7 +237,7 @@ def uninstall(settings: Settings, arguments: Arguments, console: Console) -> int
             try:
                 answer = console.ask("Proceed (Y/n)? ")
             except EOFError:
-                return False
+                raise _unconfirmed() from None
             return answer.lower() in ("", "y", "yes")
 
     with _observing(console) as observer:
@@ -343,7 +347,7 @@ def freeze(settings: Settings, arguments: Arguments, console: Console) -> int:
         for line in _in_order_of_files(settings.request.files, found, console):
             console.result(line)
         if found:
-            console.result("## The following requirements were added by vinstall freeze:")
+            console.result("## The following requirements were added by pip freeze:")
     for line in found.values():
         console.result(line)
     return 0
@@ -406,7 +410,8 @@ def check(settings: Settings, arguments: Arguments, console: Console) -> int:
 
     with _context(settings, console) as context:
         conflicts, foreign = check_environment(context)
-    for line in (*map(str, conflicts), *foreign):
+    ordered = sorted(conflicts, key=lambda conflict: bool(conflict.found))
+    for line in (*map(str, ordered), *foreign):
         console.result(line)
     if conflicts or foreign:
         return 1
@@ -619,6 +624,14 @@ def search(settings: Settings, arguments: Arguments, console: Console) -> int:
     )
 
 
+def _guess_command(name: str) -> str:
+    """What may have been meant, as the end of a sentence."""
+    import difflib
+
+    close = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f' - maybe you meant "{close[0]}"' if close else ""
+
+
 def help_page(settings: Settings, arguments: Arguments, console: Console) -> int:
     """``vinstall help``."""
     from vinstall.cli.help import program_name, show_help
@@ -626,7 +639,7 @@ def help_page(settings: Settings, arguments: Arguments, console: Console) -> int
 
     name = arguments.words[0] if arguments.words else "help"
     if name not in command_specs():
-        raise OptionConflictError(f'unknown command "{name}"')
+        raise OptionConflictError(f'unknown command "{name}"{_guess_command(name)}')
     return show_help(console, name, program_name())
 
 

@@ -44,7 +44,7 @@ def run_config(settings: Settings, arguments: Arguments, console: Console) -> in
     if action in ("list", "get"):
         found = _merge(files, levels[0] if levels else "", surroundings)
         if action == "list":
-            for key in sorted(found):
+            for key in sorted(found, key=lambda name: (name.startswith(":"), name)):
                 console.result(f"{key}={found[key]!r}")
             return 0
         key = _check_key(words[0])

@@ -49,6 +49,16 @@ class Conflict:
     found: str = ""
     found_name: str = ""
 
+    @property
+    def after_install(self) -> str:
+        """The sentence that follows an install, in which pip writes it."""
+        if not self.found:
+            return f"{self.name} {self.version} requires {self.need}, which is not installed."
+        return (
+            f"{self.name} {self.version} requires {self.need}, but you have {self.found_name} "
+            f"{self.found} which is incompatible."
+        )
+
     def __str__(self) -> str:
         if not self.found:
             return f"{self.name} {self.version} requires {self.found_name}, which is not installed."

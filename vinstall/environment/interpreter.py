@@ -404,7 +404,7 @@ def _user_paths(target: Target) -> Mapping[str, str]:
         if target.is_virtual
         else "User site-packages are disabled for this Python."
     )
-    raise InterpreterError("Can not perform a '--user' install", why)
+    raise InterpreterError(f"Can not perform a '--user' install. {why}")
 
 
 def _below(root: str, path: str) -> str:

@@ -159,6 +159,7 @@ class Adapter(_Base):
         self._metadata: dict[Candidate, CoreMetadata] = {}
         self._edges: dict[Node, tuple[Need, ...]] = {}
         self._told: set[str] = set()
+        self._kept: set[tuple[str, str]] = set()
         self.selections: dict[tuple[str, str], Selection] = {}
         self.failures: dict[str, IndexAccessError] = {}
         self.broken: dict[Candidate, str] = {}
@@ -419,7 +420,8 @@ class Adapter(_Base):
     def _satisfies(self, requirement: Requirement, candidate: Candidate) -> bool:
         if requirement.url:
             if candidate.installed is not None:
-                return _is_same_source(candidate.installed, requirement)
+                link = self._problem.link_for(requirement)
+                return (candidate.project, link.url) in self._kept
             return candidate.direct and candidate.link == self._problem.link_for(requirement)
         return requirement.allows(candidate.version_text)
 
@@ -595,20 +597,15 @@ class Adapter(_Base):
         links = {self._problem.link_for(one).url: self._problem.link_for(one) for one in direct}
         if len(links) > 1:
             return
+        link = next(iter(links.values()))
+        candidate = self._direct_candidate(project, link, (*requirements, *limits))
         distribution = self._problem.installed(project)
-        first = direct[0]
-        if (
-            distribution is not None
-            and not self._problem.upgraded(project)
-            and _is_same_source(distribution, first)
-        ):
+        editable = any(one.editable for one in direct)
+        if distribution is not None and not editable and _can_stay(distribution, candidate):
+            self._kept.add((project, link.url))
             candidate = Candidate(
                 project, distribution.name, distribution.version_text, installed=distribution
             )
-            yield candidate
-            return
-        link = next(iter(links.values()))
-        candidate = self._direct_candidate(project, link, (*requirements, *limits))
         others = [one for one in (*requirements, *limits) if not one.url]
         if all(one.allows(candidate.version_text) for one in others):
             yield candidate
@@ -691,7 +688,17 @@ def _extras_of(identifier: str) -> frozenset[str]:
     return frozenset(rest[:-1].split(",")) if bracket else frozenset()
 
 
-def _is_same_source(distribution: InstalledDistribution, requirement: Requirement) -> bool:
-    """Whether what is installed came from the very URL that is asked for (PEP 610)."""
-    direct = distribution.direct_url or {}
-    return bool(direct) and direct.get("url") == requirement.url.partition("#")[0]
+def _can_stay(distribution: InstalledDistribution, candidate: Candidate) -> bool:
+    """Whether what is installed counts as what a URL or path names.
+
+    As pip has it: the same version stays, except where sources on this machine are asked
+    for, or something editable is there. Another variant is never the same.
+    """
+    link = candidate.link
+    assert link is not None, "a direct candidate has a link"
+    if distribution.editable_location or (link.is_file and not link.is_wheel):
+        return False
+    there = Candidate(
+        candidate.project, distribution.name, distribution.version_text, installed=distribution
+    )
+    return there.version == candidate.version and there.label == candidate.label

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from vinstall.errors import UsageError, VinstallError
 from vinstall.events import FileKept, FileSaved
 from vinstall.workflow.context import Context
-from vinstall.workflow.install import check_foreign, expected_hashes, tell_collecting
+from vinstall.workflow.install import (
+    check_foreign,
+    expected_hashes,
+    tell_built,
+    tell_collecting,
+)
 from vinstall.workflow.resolving import gather, resolve_requests, tell_places
 from vinstall.workflow.sources import is_folder, is_versioned
 
@@ -31,7 +36,7 @@ class DownloadResult:
     Attributes:
         saved: Paths of new files, in the order of the resolution.
         kept: Paths of files that were there already.
-        names: Project names as metadata writes them, in the order of the resolution.
+        names: Project names as metadata writes them, those asked for first.
     """
 
     saved: tuple[str, ...]
@@ -70,7 +75,8 @@ def run_download(
         kept: list[str] = []
         for change in resolved.plan.installs:
             _save(context, resolved, change, place, downloader, saved, kept, build=build)
-        names = tuple(change.resolved.metadata.name for change in resolved.plan.installs)
+        ordered = sorted(resolved.plan.installs, key=lambda one: not one.resolved.requirements)
+        names = tuple(change.resolved.metadata.name for change in ordered)
         return DownloadResult(tuple(saved), tuple(kept), names)
     finally:
         context.close()
@@ -103,9 +109,10 @@ def _save(
     assert link is not None, "installed distributions are ignored here"
     if not link.is_wheel and not build and is_folder(link.url):
         return  # as pip: what lies there already is no download
-    if not link.is_wheel and (build or is_versioned(link.url)):
-        wheel = context.build_wheel(link)
-        source, into = wheel, place / wheel.name
+    built = not link.is_wheel and (build or is_versioned(link.url))
+    if built:
+        source = context.build_wheel(link)
+        into = place / source.name
     else:
         into = place / link.filename
         expected = expected_hashes(resolved, change)
@@ -119,7 +126,10 @@ def _save(
             shutil.copyfile(source, into)
     except OSError as error:
         raise VinstallError(f"{into} can not be written", error.strerror or str(error)) from error
-    context.observer.receive(FileSaved(str(into)))
+    if built:
+        tell_built(context, (change,))
+    else:
+        context.observer.receive(FileSaved(str(into)))
     saved.append(str(into))
 
 

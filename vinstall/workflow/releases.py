@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
-from vinstall.errors import NoMatchingWheelError, ProjectNotFoundError
+from vinstall.errors import ProjectNotFoundError, VinstallError
 from vinstall.resolution.selection import group_releases, offers_files
 from vinstall.workflow.resolving import make_rules
 
@@ -59,12 +59,12 @@ def find_versions(context: Context, name: str) -> Versions:
     """The versions of a project that have a file for the target.
 
     Raises:
-        NoMatchingWheelError: There is none.
+        VinstallError: There is none.
     """
     project = normalize_name(name)
     versions = tuple(str(release.version) for release in _iter_releases(context, project))
     if not versions:
-        raise NoMatchingWheelError(f"No matching distribution found for {name}")
+        raise VinstallError(f"No matching distribution found for {name}")
     there = context.installed.get(project)
     return Versions(name, versions, there.version_text if there is not None else "")
 
