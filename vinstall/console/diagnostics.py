@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vinstall.errors import NoMatchingWheelError, ResolutionError, VinstallError
+from vinstall.errors import HashMismatchError, NoMatchingWheelError, ResolutionError, VinstallError
 
 if TYPE_CHECKING:
     from vinstall.console.output import Console
@@ -50,6 +50,8 @@ def show_error(console: Console, error: VinstallError, program: str = "vinstall"
         )
         _show_fix(console, error.fix)
         return
+    elif isinstance(error, HashMismatchError):
+        console.critical(f"THESE PACKAGES DO NOT MATCH THE HASHES: {error.what}")
     else:
         console.critical(error.what)
     _show_detail(console, (), error.why)

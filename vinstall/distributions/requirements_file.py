@@ -242,8 +242,22 @@ def _add(requirement: Requirement, constraint: bool, result: RequirementsFile, o
     if not constraint:
         result.requirements.append(requirement)
         return
+    if not requirement.name and requirement.url.partition("#")[0].endswith(".whl"):
+        requirement = requirement.with_name(_name_of_wheel(requirement.url))
     check_constraint(requirement, origin)
     result.constraints.append(requirement)
+
+
+def _name_of_wheel(url: str) -> str:
+    """The project name in the file name of a wheel; empty where it has none."""
+    from vinstall.distributions.filename import parse_wheel_filename
+    from vinstall.distributions.link import parse_link
+    from vinstall.errors import WheelFormatError
+
+    try:
+        return parse_wheel_filename(parse_link(url).filename).name
+    except WheelFormatError:
+        return ""
 
 
 def check_constraint(requirement: Requirement, origin: str) -> None:

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vinstall.errors import NoMatchingWheelError, ResolutionError
+from vinstall.errors import (
+    HashMismatchError,
+    NoMatchingWheelError,
+    ResolutionError,
+    VinstallError,
+)
 from vinstall.resolution.adapter import IMPOSSIBLE
 
 if TYPE_CHECKING:
@@ -36,7 +41,7 @@ def explain_too_deep(rounds: int) -> ResolutionError:
 
 def explain_conflict(
     causes: Sequence[RequirementInformation[Need, Node]], adapter: Adapter, problem: Problem
-) -> ResolutionError:
+) -> VinstallError:
     """The error for causes that exclude each other, or one that nothing satisfies."""
     unique = list({(cause.requirement, cause.parent): cause for cause in causes}.values())
     for cause in unique:
@@ -54,11 +59,35 @@ def _is_alone(need: Need, problem: Problem) -> bool:
     return not problem.constraints.get(need.key.partition("[")[0])
 
 
-def _explain_single(need: Need, parent: Node | None, adapter: Adapter) -> ResolutionError:
+def _explain_hashes(requirement: Requirement, adapter: Adapter) -> HashMismatchError | None:
+    """The error for a release whose files would do, were it not for the listed hashes."""
+    for release in adapter.releases(requirement.project):
+        selection = adapter.best_selection(requirement.project, release.version_text)
+        if selection is None or not requirement.allows(release.version_text):
+            continue
+        refused = [one.filename for one in selection.refusals if one.kind == "hash"]
+        if selection.choices or not refused:
+            continue
+        link = next(link for link in release.files if link.filename == refused[0])
+        name = next(name for name in requirement.hashes or link.hashes if name in link.hashes)
+        listed = " or ".join(sorted(requirement.hashes.get(name, ())))
+        return HashMismatchError(
+            f"{link.filename} is not one of the files that you listed",
+            f"Expected {name} {listed}\n             Got        {link.hashes[name]}",
+            "If you have updated the package, update the hashes; otherwise examine the file: "
+            "someone may have tampered with it.",
+        )
+    return None
+
+
+def _explain_single(need: Need, parent: Node | None, adapter: Adapter) -> VinstallError:
     """Nothing satisfies one need by itself."""
     requirement = need.requirement
     assert requirement is not None
     project = requirement.project
+    altered = _explain_hashes(requirement, adapter)
+    if altered is not None:
+        return altered
     releases = adapter.releases(project)
     versions = [str(release.version) for release in reversed(releases)]
     lines = list(_iter_release_reasons(requirement, adapter))
