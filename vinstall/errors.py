@@ -146,6 +146,22 @@ class VariantMetadataError(VinstallError):
     code = "variant-metadata"
 
 
+class WheelContradictionError(VariantMetadataError):
+    """A variant wheel says something else of itself than its index.
+
+    Attributes:
+        filename: The wheel.
+        reason: How it differs, as a sentence.
+    """
+
+    code = "wheel-contradiction"
+
+    def __init__(self, filename: str, reason: str) -> None:
+        super().__init__(f"{filename} is left out", reason)
+        self.filename = filename
+        self.reason = reason
+
+
 class ProviderError(VinstallError):
     """A variant provider can not answer."""
 

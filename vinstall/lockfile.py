@@ -167,7 +167,7 @@ def parse_lock(text: str, origin: str, base: str) -> LockFile:
         import tomli as tomllib
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise LockFileError(f"{origin} is not valid TOML", str(error)) from error
     version = document.get("lock-version")
     if not isinstance(version, str) or version.split(".")[0] != "1":

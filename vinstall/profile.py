@@ -81,7 +81,7 @@ def parse_profile(text: str, origin: str) -> MachineProfile:
         import tomli as tomllib
     try:
         document = tomllib.loads(text.removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ProfileError(f"The profile {origin} is not valid TOML", str(error)) from error
     faults: list[str] = []
     schema = document.get("schema")

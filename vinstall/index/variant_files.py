@@ -82,7 +82,10 @@ class VariantFiles:
             for problem in found.problems[:1]:
                 self._warn("variant-metadata", f"{found.origin}: {problem}")
             return found
-        combined = replace(found, refused={}, problems=())
+        # Where the file says nothing good of any wheel, nothing of it is kept: its lists may
+        # be what is wrong.
+        is_good = any(label in found.variants for label in links)
+        combined = replace(found, refused={}, problems=()) if is_good else None
         refused = {label: why for label, why in found.refused.items() if label not in bad}
         read, failed = self._read_labels({label: links[label] for label in bad}, combined)
         for label, why in failed.items():
@@ -94,7 +97,8 @@ class VariantFiles:
         if failed:
             text += f" The builds {', '.join(sorted(failed))} are left out."
         self._warn("variant-metadata", text)
-        assert read is not None, "it begins with the metadata of the index"
+        if read is None:
+            read = replace(found, problems=())
         return replace(read, refused=refused, origin=found.origin)
 
     def _read_from_wheels(self, wheels: Sequence[Link], faults: list[str]) -> VariantMetadata:

@@ -105,6 +105,7 @@ class Rules:
         resolve: Formats, Requires-Python.
         variants: Labels, patterns, and so on.
         target_text: How to name the target in a reason ("CPython 3.11 on linux_x86_64").
+        refused: File name → why it turned out to be unusable.
     """
 
     tag_ranks: Mapping[str, int]
@@ -112,6 +113,7 @@ class Rules:
     resolve: ResolveSettings
     variants: VariantSettings
     target_text: str = "this interpreter and platform"
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +335,9 @@ class _Sorter:
                 wheel = parse_wheel_filename(link.filename)
             except WheelFormatError as error:
                 self.refuse(link.filename, "format", error.why)
+                continue
+            if link.filename in self.rules.refused:
+                self.refuse(link.filename, "format", self.rules.refused[link.filename], wheel.label)
                 continue
             if not self._passes(link, wheel.label):
                 continue

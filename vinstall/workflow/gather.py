@@ -270,7 +270,7 @@ def load_toml(text: str, location: str) -> dict[str, object]:
         import tomli as tomllib
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise RequirementError(f"{location} is not valid TOML", str(error)) from error
 
 

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall.errors import UsageError, VinstallError
+from vinstall.errors import (
+    UsageError,
+    VariantMetadataError,
+    VinstallError,
+    WheelContradictionError,
+)
 from vinstall.events import (
     AlreadySatisfied,
     Collecting,
@@ -20,13 +25,15 @@ from vinstall.events import (
     StageAdvanced,
     StageFinished,
     StageStarted,
+    Warned,
 )
 from vinstall.resolution.adapter import merge_hashes
+from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.context import Context
 from vinstall.workflow.resolving import Resolved, gather, resolve_requests, tell_places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.distributions.link import Link
@@ -97,8 +104,11 @@ def _install(context: Context) -> InstallResult:
         _finish_earlier(context, paths)
     gathered = _gather_or_lock(context)
     tell_places(context)
-    resolved = resolve_requests(context, gathered)
-    return finish_install(context, gathered, resolved)
+
+    def decide() -> Resolved:
+        return resolve_requests(context, gathered)
+
+    return finish_install(context, decide(), decide)
 
 
 def _gather_or_lock(context: Context) -> Gathered:
@@ -122,16 +132,17 @@ def _gather_or_lock(context: Context) -> Gathered:
 
 def finish_install(
     context: Context,
-    gathered: Gathered,
     resolved: Resolved,
+    decide: Callable[[], Resolved],
     removals: Sequence[InstalledDistribution] = (),
 ) -> InstallResult:
     """Steps 8 to 10: report or dry run, else fetch and apply.
 
     Args:
         context: What the run works with.
-        gathered: What was asked for, to decide again where another process interferes.
         resolved: The plan.
+        decide: Makes a plan anew, where another process interferes or a wheel turns out to
+            be another one than its index says.
         removals: Installed distributions to remove in the same transaction.
 
     Raises:
@@ -140,36 +151,60 @@ def finish_install(
     from vinstall.environment.interpreter import install_paths
     from vinstall.workflow.drift import find_drift
 
-    settings = context.settings
     _tell_kept(context, resolved)
-
     hints = find_drift(context, resolved.plan)
+    if context.settings.dry_run or not (resolved.plan.installs or removals):
+        return _make_result(context, resolved, hints)
+    tell_collecting(context, resolved)
+    paths, _ = install_paths(context.base_target, context.settings.target)
+    resolved, fetched = _fetch_agreed(context, resolved, decide)
+    if not _apply(context, resolved, fetched, paths, removals):
+        # Another process has changed the environment since it was read: decide again.
+        context.installed.forget()
+        resolved, fetched = _fetch_agreed(context, decide(), decide)
+        _apply(context, resolved, fetched, paths, removals, settled=True)
+    return _make_result(context, resolved, hints, _find_conflicts(context, resolved))
+
+
+def _make_result(
+    context: Context, resolved: Resolved, hints: tuple[str, ...], conflicts: tuple[str, ...] = ()
+) -> InstallResult:
     report = None
-    if settings.output.report:
+    if context.settings.output.report:
         from vinstall.workflow.install_report import make_report
 
         report = make_report(context, resolved)
     changes = resolved.plan.installs
-    summary = _summary(changes)
-    variants = _variant_lines(changes)
-    if settings.dry_run or not (changes or removals):
-        return InstallResult(
-            summary if settings.dry_run else (), variants, settings.dry_run, report, (), hints
-        )
-    tell_collecting(context, resolved)
-    paths, _ = install_paths(context.base_target, settings.target)
-    fetched = fetch_changes(context, resolved) if changes else {}
-    if not _apply(context, resolved, fetched, paths, removals):
-        # Another process has changed the environment since it was read: decide again.
-        context.installed.forget()
-        resolved = resolve_requests(context, gathered)
-        changes = resolved.plan.installs
-        fetched = fetch_changes(context, resolved)
-        _apply(context, resolved, fetched, paths, removals, settled=True)
-        summary, variants = _summary(changes), _variant_lines(changes)
     return InstallResult(
-        summary, variants, False, report, _find_conflicts(context, resolved), hints
+        _summary(changes),
+        _variant_lines(changes),
+        context.settings.dry_run,
+        report,
+        conflicts,
+        hints,
     )
+
+
+def _fetch_agreed(
+    context: Context, resolved: Resolved, decide: Callable[[], Resolved]
+) -> tuple[Resolved, dict[str, Fetched]]:
+    """Fetch everything; a wheel that contradicts its index is left out, and decided anew.
+
+    Raises:
+        VinstallError: Something can not be had, or a wheel that was given directly
+            contradicts itself.
+    """
+    while True:
+        try:
+            return resolved, fetch_changes(context, resolved)
+        except WheelContradictionError as error:
+            if error.filename in context.refused_files:
+                raise
+            context.refused_files[error.filename] = error.reason
+            context.observer.receive(
+                Warned("variant-metadata", f"{error.filename} is left out: {error.reason}.")
+            )
+        resolved = decide()
 
 
 def check_foreign(context: Context, *, needs_target: bool = True) -> None:
@@ -201,14 +236,12 @@ def _tell_kept(context: Context, resolved: Resolved) -> None:
     kept = sorted(resolved.plan.kept, key=lambda change: not change.resolved.requirements)
     for change in kept:
         assert change.before is not None
-        parents = change.resolved.parents
-        own = change.resolved.requirements
         context.observer.receive(
             AlreadySatisfied(
                 change.resolved.text,
                 change.before.location,
                 change.before.version_text,
-                "" if own or not parents else parents[0],
+                _comes_from(change),
             )
         )
 
@@ -218,11 +251,16 @@ def tell_collecting(context: Context, resolved: Resolved) -> None:
     for change in sorted(
         resolved.plan.installs, key=lambda change: not change.resolved.requirements
     ):
-        own = change.resolved.requirements
-        parents = change.resolved.parents
-        context.observer.receive(
-            Collecting(change.resolved.text, "" if own or not parents else parents[0])
-        )
+        context.observer.receive(Collecting(change.resolved.text, _comes_from(change)))
+
+
+def _comes_from(change: Change) -> str:
+    """Who asked for a project: a line of a file, another project; empty for an argument."""
+    own = change.resolved.requirements
+    if not own:
+        return change.resolved.parents[0] if change.resolved.parents else ""
+    file, colon, line = own[0].origin.rpartition(":")
+    return f"-r {file} (line {line})" if colon and line.isdecimal() else ""
 
 
 def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
@@ -248,6 +286,7 @@ def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
             digest = _digest(wheel)
             found[change.resolved.project] = Fetched(store.add(wheel, wheel.name, digest), digest)
             context.observer.receive(StageAdvanced("download", 1, wheel.name))
+        tell_built(context, sources)
         if len(wheels) == 1:
             change = wheels[0]
             found[change.resolved.project] = _fetch(context, resolved, change, downloader, folder)
@@ -271,6 +310,13 @@ def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
     return found
 
 
+def tell_built(context: Context, changes: Sequence[Change]) -> None:
+    """Say which sources became wheels, as pip does."""
+    names = " ".join(change.resolved.metadata.name for change in changes)
+    if names:
+        context.observer.receive(Noted(f"Successfully built {names}", verbosity=0))
+
+
 def _make_downloader(context: Context) -> Downloader:
     from vinstall.index.download import Downloader
 
@@ -292,6 +338,7 @@ def _fetch(
                 chosen = FileChosen("cache", link.filename, link.size)
             context.observer.receive(chosen)
             context.observer.receive(StageAdvanced("download", 1, link.filename))
+            _check_own_metadata(change, stored)
             return Fetched(stored, known)
     downloaded = downloader.fetch(link, expected or None, folder)
     stored = context.store.find(downloaded.sha256) or context.store.add(
@@ -300,7 +347,40 @@ def _fetch(
     if not link.is_file and downloaded.path.parent == folder:
         downloaded.path.unlink(missing_ok=True)
     context.observer.receive(StageAdvanced("download", 1, link.filename))
+    _check_own_metadata(change, stored)
     return Fetched(stored, downloaded.sha256)
+
+
+def _check_own_metadata(change: Change, stored: StoredWheel) -> None:
+    """See that a variant wheel is what its index says (PEP 825, "Metadata consistency").
+
+    Raises:
+        WheelContradictionError: It is not.
+    """
+    variant = change.resolved.candidate.variant
+    if variant is None or variant.label == NULL_LABEL:
+        return
+    from vinstall.variants.metadata import VariantMetadata, check_wheel_metadata
+    from vinstall.variants.readers import read_wheel_metadata
+
+    filename = _link_of(change).filename
+    data = stored.variant_json
+    if data is None:
+        raise WheelContradictionError(filename, "it has a label, but no variant.json")
+    try:
+        own = read_wheel_metadata(data, variant.label, "its variant.json")
+    except VariantMetadataError as error:
+        raise WheelContradictionError(filename, str(error)) from error
+    index = VariantMetadata(variants={variant.label: variant.properties}, origin="the index")
+    fault = check_wheel_metadata(own, variant.label, index)
+    if fault is not None:
+        raise WheelContradictionError(filename, fault)
+
+
+def fetch_for_digest(context: Context, resolved: Resolved, change: Change) -> str:
+    """The SHA-256 of a wheel, which is fetched for it."""
+    downloader = _make_downloader(context)
+    return _fetch(context, resolved, change, downloader, context.work_folder).sha256
 
 
 def _shown_name(link: Link) -> str:
@@ -390,6 +470,7 @@ def _make_step(
 ) -> InstallStep:
     from vinstall.install.transaction import InstallStep
     from vinstall.workflow.reason import make_reason
+    from vinstall.workflow.sources import direct_url
 
     candidate = change.resolved.candidate
     before = change.before
@@ -397,43 +478,11 @@ def _make_step(
         wheel=fetched.wheel,
         replaces=before,
         requested=bool(change.resolved.requirements) or bool(before and before.requested),
-        direct_url=direct_url(change, fetched.sha256),
+        direct_url=direct_url(context, change, fetched.sha256),
         reason=make_reason(context, resolved.plan, change),
         name=change.resolved.metadata.name,
         version=candidate.version_text,
     )
-
-
-def direct_url(change: Change, sha256: str) -> Mapping[str, object] | None:
-    """``direct_url.json`` for what was asked for by URL or path (PEP 610)."""
-    candidate = change.resolved.candidate
-    if not candidate.direct or candidate.link is None:
-        return None
-    from vinstall.index.address import strip_credentials
-
-    link = candidate.link
-    url = strip_credentials(link.url.partition("#")[0])
-    scheme = url.partition(":")[0]
-    if "+" in scheme:
-        system, _, plain = url.partition("+")
-        return {"url": plain, "vcs_info": {"vcs": system, "commit_id": ""}}
-    if not link.is_wheel and link.is_file:
-        from urllib.parse import urlsplit
-        from urllib.request import url2pathname
-
-        if Path(url2pathname(urlsplit(url).path)).is_dir():
-            return {"url": url, "dir_info": {}}
-    if link.is_wheel:
-        return {
-            "url": url,
-            "archive_info": {"hash": f"sha256={sha256}", "hashes": {"sha256": sha256}},
-        }
-    hashes = dict(link.hashes)
-    info: dict[str, object] = {"hashes": hashes}
-    if hashes:
-        name, digest = next(iter(hashes.items()))
-        info["hash"] = f"{name}={digest}"
-    return {"url": url, "archive_info": info}
 
 
 def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
@@ -467,7 +516,7 @@ def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
     from vinstall.distributions.filename import normalize_name
 
     return tuple(
-        str(conflict)
+        conflict.after_install
         for conflict in find_conflicts(members, context.target.markers)
         if normalize_name(conflict.name) in changed
         or normalize_name(conflict.found_name) in changed

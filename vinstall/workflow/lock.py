@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vinstall.settings import Settings
     from vinstall.variants.metadata import VariantMetadata
     from vinstall.workflow.install import InstallResult
+    from vinstall.workflow.resolving import Resolved
 
 _OTHER_KINDS = frozenset({"tags", "requires-python", "yanked", "format", "binary", "hash"})
 
@@ -245,10 +246,14 @@ def run_sync(settings: Settings, location: str, observer: Observer) -> SyncResul
             raise UsageError("sync can not be used with --target")
         lock = read_lock(context, location)
         gathered = use_lock(context, lock)
-        resolved = resolve_requests(context, gathered, everything_asked=True)
+
+        def decide() -> Resolved:
+            return resolve_requests(context, gathered, everything_asked=True)
+
+        resolved = decide()
         wanted = {change.resolved.project for change in resolved.plan.changes}
         extra = tuple(one for one in _removable(context) if one.project not in wanted)
-        result = finish_install(context, gathered, resolved, extra)
+        result = finish_install(context, resolved, decide, extra)
         return SyncResult(result, tuple((one.name, one.version_text) for one in extra))
     finally:
         context.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.link import parse_link
+from vinstall.distributions.requirement import parse_marker
 from vinstall.errors import RequirementError
 from vinstall.events import Noted, StageFinished, StageStarted, Warned
 from vinstall.plan import (
@@ -52,7 +53,12 @@ class Resolved:
 
 def gather(context: Context) -> Gathered:
     """What was asked for; the context takes over the options of requirements files."""
-    gathered = gather_requirements(context.settings, context.environment, context.fetch_text)
+    gathered = gather_requirements(
+        context.settings,
+        context.environment,
+        context.fetch_text,
+        lambda: context.target.version,
+    )
     if gathered.settings is not context.settings:
         if "client" in vars(context):
             context.client.close()
@@ -102,6 +108,7 @@ def resolve_requests(
 
     settings = context.settings
     target = context.target
+    context.sources.note_requirements(gathered.requirements, gathered.constraints)
     named = tuple(_name_all(context, gathered.requirements))
     requirements = tuple(_apply_markers(context, named))
     constraints = _group_constraints(context, gathered.constraints)
@@ -130,7 +137,10 @@ def resolve_requests(
         return link
 
     problem = Problem(
-        rules=make_rules(target, resolve_settings, settings.variants),
+        rules=replace(
+            make_rules(target, resolve_settings, settings.variants),
+            refused=context.refused_files,
+        ),
         constraints=constraints,
         markers=target.markers,
         installed=installed,
@@ -158,6 +168,7 @@ def resolve_requests(
     check_variant_losses(plan, settings.variants, asked if explicit else frozenset())
     _check_listed_hashes(hash_mode, plan, requirements, constraints)
     warn_of_fallbacks(context, plan)
+    warn_of_yanked(context, plan)
     if any(change.resolved.candidate.variant is not None for change in plan.installs):
         there = () if target.is_foreign or settings.target.target_dir else context.installed
         for sentence in find_mixed_runtimes(plan, there):
@@ -218,7 +229,8 @@ def _apply_markers(context: Context, requirements: Iterable[Requirement]) -> Ite
         else:
             context.observer.receive(
                 Noted(
-                    f"Ignoring {requirement.name}: markers '{requirement.marker}' don't match "
+                    f"Ignoring {requirement.name}: markers "
+                    f"'{parse_marker(requirement.marker)}' don't match "
                     "your environment",
                     verbosity=0,
                 )
@@ -246,7 +258,8 @@ def _check_hash_mode(
     required = resolve.require_hashes if resolve.require_hashes is not None else given
     if not required:
         return False
-    faults = []
+    faults: list[str] = []
+    unpinned: list[str] = []
     for requirement in requirements:
         own = (requirement, *constraints.get(requirement.project, ()))
         where = f" ({requirement.origin})" if requirement.origin else ""
@@ -254,17 +267,31 @@ def _check_hash_mode(
             faults.append(
                 f"{requirement.text}{where}: an editable or version-controlled project has no hash"
             )
-        elif not any(one.is_pinned for one in own):
-            faults.append(f"{requirement.text}{where}: it is not pinned with ==")
-        elif not any(one.hashes for one in own) and "#" not in requirement.url:
+        elif any(one.hashes for one in own) or "#" in requirement.url:
+            continue
+        elif any(one.is_pinned for one in own):
             faults.append(f"{requirement.text}{where}: it has no --hash")
+        else:
+            unpinned.append(f"{requirement.text}{where}")
     if faults:
         raise RequirementError(
-            "Hashes are required (--require-hashes, or a requirement has a --hash)",
-            "; ".join(faults),
-            "Pin every requirement with == and give it a --hash; 'vinstall hash FILE' prints one.",
+            "Hashes are required in --require-hashes mode, but some requirements have none "
+            "(a single --hash turns the mode on for all)",
+            "\n".join([*faults, *unpinned]),
+            "Give every requirement a --hash; 'vinstall hash FILE' prints one.",
         )
+    if unpinned:
+        raise _not_pinned(unpinned)
     return True
+
+
+def _not_pinned(lines: Iterable[str]) -> RequirementError:
+    return RequirementError(
+        "In --require-hashes mode, all requirements must have their versions pinned with ==. "
+        "These do not:",
+        "\n".join(lines),
+        "Pin every requirement with == and give it a --hash, dependencies too.",
+    )
 
 
 def _check_listed_hashes(
@@ -290,9 +317,24 @@ def _check_listed_hashes(
         parents = ", ".join(change.resolved.parents)
         missing.append(f"{line} (needed by {parents})" if parents else line)
     if missing:
-        raise RequirementError(
-            "In hash mode, dependencies have to be listed with hashes, too",
-            "missing: " + "; ".join(missing),
+        raise _not_pinned(missing)
+
+
+def warn_of_yanked(context: Context, plan: Plan) -> None:
+    """Say which of the chosen files were yanked (PEP 592), and why."""
+    from vinstall.index.address import redact_url
+
+    for change in plan.installs:
+        link = change.resolved.candidate.link
+        if link is None or link.yanked is None:
+            continue
+        context.observer.receive(
+            Warned(
+                "yanked",
+                "The candidate selected for download or install is a yanked version: "
+                f"{change.resolved.candidate} ({redact_url(link.url)})\n"
+                f"Reason for being yanked: {link.yanked or '<none given>'}",
+            )
         )
 
 
