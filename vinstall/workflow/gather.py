@@ -60,7 +60,8 @@ def gather_requirements(
     around = Surroundings(read=lambda location: _read_text(location, fetch), variables=environment)
     parsed: list[RequirementsFile] = []
     constraints: list[Requirement] = []
-    requirements = [parse_requested(text, around) for text in request.requirements]
+    texts = [text for text in request.requirements if text.strip()]
+    requirements = [parse_requested(text, around) for text in texts]
     requirements += [parse_requested(text, around, editable=True) for text in request.editables]
     for location in request.constraints:
         found = parse_requirements_file(location, around, constraint=True)
