@@ -245,6 +245,12 @@ class ConfigurationError(VinstallError):
     code = "configuration"
 
 
+class WrongSettingError(ConfigurationError):
+    """A setting that a command starts with is wrong: status 2, as for a wrong option."""
+
+    exit_code = 2
+
+
 class LockFileError(VinstallError):
     """A lock file is wrong or does not fit."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.cli.options import COLLECTED, WITHOUT_VALUE, all_options, command_specs
 from vinstall.cli.parser import Given, convert
-from vinstall.errors import ConfigurationError
+from vinstall.errors import WrongSettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -144,7 +144,7 @@ def read_pip_file(path: str) -> dict[str, dict[str, str]]:
     """Read one of pip's files: section → key → text as written; empty where there is none.
 
     Raises:
-        ConfigurationError: The file is broken or not text.
+        WrongSettingError: The file is broken or not text.
     """
     if not Path(path).exists():
         return {}
@@ -156,7 +156,7 @@ def open_pip_file(path: str) -> RawConfigParser:
     """A parser that holds one of pip's files; empty where there is none.
 
     Raises:
-        ConfigurationError: The file is broken or not text.
+        WrongSettingError: The file is broken or not text.
     """
     import configparser
     import locale
@@ -170,13 +170,13 @@ def open_pip_file(path: str) -> RawConfigParser:
     try:
         parser.read(path, encoding=encoding)
     except UnicodeDecodeError as error:
-        raise ConfigurationError(
+        raise WrongSettingError(
             "Configuration file could not be loaded",
             f"{path} contains characters that are not {encoding}",
             f"Save it as {encoding}, or point PIP_CONFIG_FILE elsewhere.",
         ) from error
     except (configparser.Error, OSError) as error:
-        raise ConfigurationError(
+        raise WrongSettingError(
             "Configuration file could not be loaded",
             f"{path}: {' '.join(str(error).split())}",
             "Correct the file, or point PIP_CONFIG_FILE elsewhere.",
@@ -197,7 +197,7 @@ def pip_levels(
     A later file beats an earlier one key by key; an empty value takes a weaker one away.
 
     Raises:
-        ConfigurationError: A file is broken, or holds a value that its option can not have.
+        WrongSettingError: A file is broken, or holds a value that its option can not have.
     """
     wanted = ("global", _SECTIONS.get(command, command))
     merged: dict[str, dict[str, tuple[str, str]]] = {section: {} for section in wanted}
@@ -221,7 +221,7 @@ def pip_variables(environment: Mapping[str, str], options: Mapping[str, Option])
     """What ``PIP_*`` says.
 
     Raises:
-        ConfigurationError: A variable holds a value that its option can not have.
+        WrongSettingError: A variable holds a value that its option can not have.
     """
     return tuple(
         given
@@ -254,7 +254,7 @@ def our_variables(
     """What ``VINSTALL_*`` says, and the names of variables that no option knows.
 
     Raises:
-        ConfigurationError: A variable holds a value that its option can not have.
+        WrongSettingError: A variable holds a value that its option can not have.
     """
     given: list[Given] = []
     unknown: list[str] = []
@@ -322,13 +322,13 @@ def _converted(option: Option, text: str, source: str) -> Given:
     try:
         return Given(option, convert(option, text), source)
     except ValueError as error:
-        raise ConfigurationError(
+        raise WrongSettingError(
             f"{source} does not fit the option {option.name}", str(error), _accepted(option)
         ) from error
 
 
-def _wrong(option: Option, value: object, source: str) -> ConfigurationError:
-    return ConfigurationError(
+def _wrong(option: Option, value: object, source: str) -> WrongSettingError:
+    return WrongSettingError(
         f"{source} does not fit the option {option.name}",
         f"{value!r} is not a valid value",
         _accepted(option),
@@ -392,7 +392,7 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
     """What one of our files says: its keys for all commands, then the table of the command.
 
     Raises:
-        ConfigurationError: The file is broken, has an unknown key, or a value of a wrong type;
+        WrongSettingError: The file is broken, has an unknown key, or a value of a wrong type;
             or a project's ``pyproject.toml`` has a key that only the user may set.
     """
     try:
@@ -400,7 +400,7 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise ConfigurationError(f"{path} can not be read", str(error)) from error
+        raise WrongSettingError(f"{path} can not be read", str(error)) from error
     if path.endswith("pyproject.toml") and b"vinstall" not in content:
         return ()
     table = _parse_toml(path, content)
@@ -410,7 +410,7 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
         table = tool.get("vinstall", {}) if isinstance(tool, dict) else {}
         where = f"{path} [tool.vinstall]"
         if not isinstance(table, dict):
-            raise ConfigurationError(f"{where} has to be a table")
+            raise WrongSettingError(f"{where} has to be a table")
     known = _known_spellings()
     commands = command_specs()
     section = _SECTIONS.get(command, command)
@@ -425,13 +425,13 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
             spelling = _OUR_ALIASES.get(spelling, spelling)
             source = f"{where} {key}.{name}" if inside else f"{where} {name}"
             if spelling not in known or spelling in _NOT_IN_FILES:
-                raise ConfigurationError(
+                raise WrongSettingError(
                     f"{source} is not a setting of vinstall",
                     f"the file has an unknown key {name!r}",
                     "Keys are the long names of options, like 'index-url' or 'no-variant'.",
                 )
             if where != path and spelling in _NOT_IN_PROJECTS:
-                raise ConfigurationError(
+                raise WrongSettingError(
                     f"{source} can not be set by a project",
                     "it would let whoever wrote the project decide what runs on this machine",
                     f"Take it out of {path}; set it in your own vinstall.toml, as VINSTALL_"
@@ -450,7 +450,7 @@ def _parse_toml(path: str, content: bytes) -> dict[str, object]:
     try:
         table: dict[str, object] = toml.loads(content.decode("utf-8"))
     except ValueError as error:  # both kinds: not UTF-8, not TOML
-        raise ConfigurationError(f"{path} is not valid TOML", str(error)) from error
+        raise WrongSettingError(f"{path} is not valid TOML", str(error)) from error
     return table
 
 

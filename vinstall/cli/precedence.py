@@ -22,7 +22,7 @@ from vinstall.cli.config_files import (
 from vinstall.cli.options import COLLECTED, command_specs, options_of
 from vinstall.cli.parser import COMMAND_LINE, OptionConflictError
 from vinstall.distributions.filename import normalize_name
-from vinstall.errors import ConfigurationError, UsageError, VariantMetadataError
+from vinstall.errors import UsageError, VariantMetadataError, WrongSettingError
 from vinstall.events import Warned
 from vinstall.settings import (
     PYPI_URL,
@@ -149,7 +149,7 @@ def merge_settings(line: CommandLine, surroundings: Surroundings) -> Merged:
         Settings, the command's own arguments, and what the user should be told.
 
     Raises:
-        ConfigurationError: A file or a variable holds something wrong.
+        WrongSettingError: A file or a variable holds something wrong.
         UsageError: Options contradict each other, or have a value that they can not have.
     """
     spec = command_specs()[line.command]
@@ -555,11 +555,11 @@ def _default_cache(surroundings: Surroundings) -> str:
     return str(Path(base, "vinstall"))
 
 
-def _wrong(given: Given, why: str, fix: str) -> UsageError | ConfigurationError:
+def _wrong(given: Given, why: str, fix: str) -> UsageError | WrongSettingError:
     """An error of the right class for a value that came from anywhere."""
     if given.source == COMMAND_LINE:
         return UsageError(f"option {given.option.name}: {given.value!r} can not be used", why, fix)
-    return ConfigurationError(
+    return WrongSettingError(
         f"{given.source} does not fit the option {given.option.name}",
         f"{given.value!r} can not be used: {why}",
         fix,
@@ -717,7 +717,7 @@ def _provider_overrides(environment: Mapping[str, str]) -> tuple[tuple[str, str]
     """What the variables of the public providers say, checked.
 
     Raises:
-        ConfigurationError: A variable has a form that no provider understands.
+        WrongSettingError: A variable has a form that no provider understands.
     """
     import re
 
@@ -727,7 +727,7 @@ def _provider_overrides(environment: Mapping[str, str]) -> tuple[tuple[str, str]
         if text is None:
             continue
         if re.fullmatch(form, text) is None:
-            raise ConfigurationError(
+            raise WrongSettingError(
                 f"{name} has the value {text!r}",
                 f"it has to be {words}",
                 f"Correct or unset {name}.",

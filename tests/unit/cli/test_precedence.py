@@ -272,7 +272,7 @@ def test_a_broken_file_is_told_in_three_parts(place: Path, text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         merge(place, "install x")
     error = caught.value
-    assert error.exit_code == 1
+    assert error.exit_code == 2
     assert error.what == "Configuration file could not be loaded"
     assert str(path) in error.why
     assert "\n" not in error.why
