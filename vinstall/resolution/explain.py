@@ -52,7 +52,29 @@ def explain_conflict(
         others = [one for one in unique if one.requirement.key.partition("[")[0] == project]
         if len(others) == 1 and not need.requirement.url and _is_alone(need, problem):
             return _explain_single(need, cause.parent, adapter)
-    return _explain_several(unique, adapter, problem)
+    unusable = _explain_unusable(unique)
+    return unusable or _explain_several(unique, adapter, problem)
+
+
+def _explain_unusable(
+    causes: Sequence[RequirementInformation[Need, Node]],
+) -> NoMatchingWheelError | None:
+    """The error for one project of which no file can be used."""
+    parents = [cause.parent for cause in causes if cause.parent is not None]
+    projects = {parent.candidate.project for parent in parents}
+    if len(projects) != 1 or any(cause.requirement.key != IMPOSSIBLE for cause in causes):
+        return None
+    name = parents[0].candidate.name
+    return NoMatchingWheelError(
+        f"No matching distribution found for {name}",
+        requirement=name,
+        versions=sorted({parent.candidate.version_text for parent in parents}),
+        causes=[
+            f"{cause.parent.candidate}: {cause.requirement.reason}"
+            for cause in causes
+            if cause.parent is not None
+        ],
+    )
 
 
 def _is_alone(need: Need, problem: Problem) -> bool:
@@ -99,7 +121,7 @@ def _explain_single(need: Need, parent: Node | None, adapter: Adapter) -> Vinsta
         why = "no version of it satisfies the requirement"
     else:
         why = "no file of a version that would do fits"
-    needed_by = f" (needed by {parent.candidate})" if parent is not None else ""
+    needed_by = f" (from {parent.candidate.name})" if parent is not None else ""
     if requirement.origin and parent is None:
         needed_by = f" (from {requirement.origin})"
     if not fix and project.endswith((".txt", "-txt")):

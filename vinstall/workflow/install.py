@@ -437,10 +437,11 @@ def _apply(
         changed = recover(paths, context.observer)
         if not settled and (changed or not context.installed.is_current()):
             return False
-        steps = tuple(
+        made = (
             _make_step(context, resolved, change, fetched[change.resolved.project])
             for change in resolved.plan.installs
         )
+        steps = tuple(step for step in made if step is not None)
         context.observer.receive(StageStarted("install", len(steps)))
         if steps:
             context.observer.receive(InstallingStarted(tuple(step.name for step in steps)))
@@ -467,15 +468,18 @@ def _apply(
 
 def _make_step(
     context: Context, resolved: Resolved, change: Change, fetched: Fetched
-) -> InstallStep:
+) -> InstallStep | None:
     from vinstall.install.transaction import InstallStep
     from vinstall.workflow.reason import make_reason
     from vinstall.workflow.sources import direct_url
 
     candidate = change.resolved.candidate
     before = change.before
+    wheel = _keep_existing(context, fetched.wheel)
+    if wheel is None:
+        return None
     return InstallStep(
-        wheel=fetched.wheel,
+        wheel=wheel,
         replaces=before,
         requested=bool(change.resolved.requirements) or bool(before and before.requested),
         direct_url=direct_url(context, change, fetched.sha256),
@@ -483,6 +487,34 @@ def _make_step(
         name=change.resolved.metadata.name,
         version=candidate.version_text,
     )
+
+
+def _keep_existing(context: Context, wheel: StoredWheel) -> StoredWheel | None:
+    """A wheel without what ``--target`` has already, unless an upgrade is asked for.
+
+    Returns:
+        ``None`` where this very version is there.
+    """
+    folder = context.settings.target.target_dir
+    if not folder or context.settings.resolve.upgrade:
+        return wheel
+    from dataclasses import replace
+
+    place = Path(folder).resolve()
+    tops = dict.fromkeys(file.path.partition("/")[0] for file in wheel.files)
+    there = [name for name in tops if not name.endswith(".data") and (place / name).exists()]
+    for name in there:
+        context.observer.receive(
+            Warned(
+                "target-exists",
+                f"Target directory {place / name} already exists. "
+                "Specify --upgrade to force replacement.",
+            )
+        )
+    if wheel.dist_info in there:
+        return None
+    kept = tuple(file for file in wheel.files if file.path.partition("/")[0] not in there)
+    return replace(wheel, files=kept)
 
 
 def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
