@@ -1,0 +1,1 @@
+"""Installers under attack: killed, crowded, starved of room; see ``__main__``."""
