@@ -449,6 +449,13 @@ class TestFormat:
         assert result.stderr.count("WARNING") == 1
         assert "vtorch-2.0-variants.json" in result.stderr
 
+    def test_g1_strict_makes_the_warning_an_error(self, bench: Bench) -> None:
+        bench.publish()
+        bench.index.fail(self.JSON, Replaced(b"{"))
+        result = bench.run("--strict-variants", "vtorch", machine=H100, status=1)
+        assert "vtorch-2.0-variants.json" in result.stderr
+        assert bench.environment.installed() == {}
+
     def test_g2_a_mirror_without_the_file(self, bench: Bench) -> None:
         bench.publish()
         bench.index.remove("vtorch-2.0-variants.json")

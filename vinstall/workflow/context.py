@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall.errors import ProfileError, RequirementError
+from vinstall.errors import ProfileError, RequirementError, VariantMetadataError
 from vinstall.events import Noted, Warned
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vinstall.distributions.link import Link
     from vinstall.distributions.target import Target
     from vinstall.environment.database import InstalledDatabase
-    from vinstall.events import Observer
+    from vinstall.events import Event, Observer
     from vinstall.index.client import HttpClient
     from vinstall.index.source import IndexSource
     from vinstall.profile import MachineProfile
@@ -34,6 +34,20 @@ if TYPE_CHECKING:
     from vinstall.settings import Settings
     from vinstall.wheel.store import WheelStore
     from vinstall.workflow.sources import Sources
+
+
+class WatchingObserver:
+    """Hands events on, and keeps the warnings about variant metadata (``--strict-variants``)."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self.faults: list[str] = []
+
+    def receive(self, event: Event) -> None:
+        """Take one event."""
+        if isinstance(event, Warned) and event.code == "variant-metadata":
+            self.faults.append(event.what)
+        self._observer.receive(event)
 
 
 @dataclass
@@ -49,6 +63,23 @@ class Context:
     settings: Settings
     observer: Observer
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def __post_init__(self) -> None:
+        if self.settings.variants.strict:
+            self.observer = WatchingObserver(self.observer)
+
+    def check_strict(self) -> None:
+        """With ``--strict-variants``, refuse what else is a warning.
+
+        Raises:
+            VariantMetadataError: Some variant metadata was bad.
+        """
+        faults = self.observer.faults if isinstance(self.observer, WatchingObserver) else []
+        if faults:
+            raise VariantMetadataError(
+                "Variant metadata is bad, and --strict-variants is in force",
+                " ".join(dict.fromkeys(faults)),
+            )
 
     @cached_property
     def base_target(self) -> Target:

@@ -163,6 +163,7 @@ def resolve_requests(
         return context.installed.get(project)
 
     plan = make_plan(resolution, before, resolve_settings)
+    context.check_strict()
     check_required_variants(plan, settings.variants)
     explicit = resolve_settings.upgrade or resolve_settings.force_reinstall
     check_variant_losses(plan, settings.variants, asked if explicit else frozenset())
