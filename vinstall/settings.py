@@ -174,6 +174,7 @@ class RequestSettings:
         groups: ``--group`` values.
         scripts: ``--requirements-from-script`` values.
         config_settings: ``-C`` values.
+        src: Folder of editable checkouts (``--src``); empty for the environment's.
         no_build_isolation: Whether builds see the target environment.
     """
 
@@ -185,6 +186,7 @@ class RequestSettings:
     groups: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
     config_settings: tuple[str, ...] = ()
+    src: str = ""
     no_build_isolation: bool = False
 
 

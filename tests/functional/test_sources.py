@@ -119,6 +119,26 @@ def test_repository_tells_its_commit(
     }
 
 
+@needs_git
+def test_editable_repository_is_checked_out(
+    environment: Environment, tmp_path: Path, isolated_home: Path
+) -> None:
+    repository = tmp_path / "repository"
+    commit = make_repository(repository, isolated_home)
+    url = f"git+{repository.as_uri()}"
+
+    environment.vinstall("install", "--no-index", "-e", f"{url}@v1#egg=versioned").check()
+
+    checkout = environment.path / "src" / "versioned"
+    assert (checkout / "pyproject.toml").is_file()
+    assert read_direct_url(environment, "versioned") == {
+        "url": checkout.as_uri(),
+        "dir_info": {"editable": True},
+    }
+    frozen = environment.vinstall("freeze").check().stdout
+    assert frozen == f"-e {url}@{commit}#egg=versioned\n"
+
+
 def test_archive_tells_its_hash(environment: Environment, tmp_path: Path) -> None:
     archive = make_sdist("sample").write_to(tmp_path)
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()

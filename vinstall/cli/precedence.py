@@ -423,6 +423,7 @@ def _settings(
             groups=values.items("groups"),
             scripts=values.items("requirement_scripts"),
             config_settings=values.items("config_settings"),
+            src=values.text("src"),
             no_build_isolation=not values.flag("build_isolation", True),
         ),
         output=_output_settings(values, surroundings),

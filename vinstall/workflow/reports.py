@@ -98,11 +98,10 @@ def freeze_lines(
 def format_frozen(distribution: InstalledDistribution) -> str:
     """One line of ``freeze``: ``name==version``, ``name @ URL``, or ``-e …``."""
     if distribution.editable_location:
-        url = (distribution.direct_url or {}).get("url")
-        location = str(url) if str(url).startswith("git+") else distribution.editable_location
-        return (
-            f"# Editable install with no version control ({distribution.name}=="
-            f"{distribution.version_text})\n-e {location}"
+        from vinstall.workflow.repositories import describe_editable
+
+        return describe_editable(
+            distribution.editable_location, distribution.name, distribution.version_text
         )
     direct = distribution.direct_url
     line = f"{distribution.name}=={distribution.version_text}"

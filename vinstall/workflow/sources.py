@@ -8,6 +8,7 @@ of it; only what does not say so is built before it is known to be wanted.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.core_metadata import parse_core_metadata
@@ -18,7 +19,6 @@ from vinstall.index.address import file_url, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from vinstall.builder import Built
     from vinstall.distributions.core_metadata import CoreMetadata
@@ -46,6 +46,7 @@ class Sources:
     _fetched: dict[str, Path] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
     _built: dict[str, Built] = field(default_factory=dict)
+    _checkouts: dict[str, Path] = field(default_factory=dict)
 
     def note_requirements(
         self, requirements: Iterable[Requirement], constraints: Iterable[Requirement]
@@ -132,13 +133,7 @@ class Sources:
         settings = self._settings.get(link.url) or self._settings.get(project, ())
         base, _, fragment = link.url.partition("#")
         if self.is_editable(link):
-            if is_versioned(link.url):
-                raise BuildError(
-                    f"{link.url} can not be installed in place",
-                    "only folders can",
-                    "Clone it yourself and give its folder to -e.",
-                )
-            path = path_of(base)
+            path = self._check_out(link) if is_versioned(link.url) else path_of(base)
             context.observer.receive(Noted(f"Obtaining {file_url(path)}", verbosity=0))
             return context.builder.build_editable(path, folder, settings)
         fetched = self.fetch(link)
@@ -150,6 +145,40 @@ class Sources:
         if "subdirectory=" in fragment:
             source = f"{file_url(fetched)}#{fragment}"
         return context.builder.build(source, folder, settings)
+
+    def checkout(self, link: Link) -> Path | None:
+        """Where an editable repository was checked out; ``None`` for all others."""
+        return self._checkouts.get(link.url)
+
+    def _check_out(self, link: Link) -> Path:
+        from vinstall.workflow.repositories import check_out
+
+        base, _, fragment = link.url.partition("#")
+        parts = dict(part.partition("=")[::2] for part in fragment.split("&") if part)
+        asked = self._asked.get(link.url)
+        name = parts.get("egg", "").partition("[")[0] or (asked.name if asked else "")
+        described = _describe_version(base, "")
+        if not base.startswith("git+"):
+            raise BuildError(
+                f"{base} can not be installed in place",
+                "only folders and git repositories can",
+                "Check it out yourself and give its folder to -e.",
+            )
+        if not name:
+            raise BuildError(
+                f"{base} does not tell its project",
+                "its checkout needs a name",
+                f"Write it as {base}#egg=NAME.",
+            )
+        settings = self.context.settings.request
+        target = self.context.base_target
+        default = Path(target.prefix, "src") if target.is_virtual else Path("src")
+        folder = (Path(settings.src) if settings.src else default).absolute() / name
+        info = described["vcs_info"]
+        revision = str(info.get("requested_revision", "")) if isinstance(info, dict) else ""
+        check_out(str(described["url"]), revision, folder)
+        folder = self._checkouts[link.url] = folder / parts.get("subdirectory", "")
+        return folder
 
     def _hashes(self, link: Link) -> Mapping[str, frozenset[str]]:
         """The digests that the user accepts for a source."""
@@ -272,6 +301,9 @@ def direct_url(context: Context, change: Change, sha256: str) -> Mapping[str, ob
     if parts.get("subdirectory"):
         found["subdirectory"] = parts["subdirectory"]
     sources = context.sources
+    checkout = sources.checkout(link)
+    if checkout is not None:
+        return {"url": file_url(checkout), "dir_info": {"editable": True}}
     if is_versioned(link.url):
         found |= _describe_version(url, _commit_of(context, link))
     elif is_folder(link.url):

@@ -1,0 +1,103 @@
+"""Git repositories: checked out for ``-e``, and described for ``freeze``.
+
+Only what pip itself can not be asked for; everything else about version control is pip's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vinstall.errors import BuildError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHORT_SSH = re.compile(r"(?P<user>\w+@)?(?P<host>[^/:]+):(?P<path>\w[^:]*)")
+
+
+def check_out(url: str, revision: str, folder: Path) -> None:
+    """Make a folder hold a revision of a repository; an earlier checkout is moved on.
+
+    Args:
+        url: Of the repository, without ``git+``, revision and fragment.
+        revision: Branch, tag or commit; empty for the default branch.
+        folder: The checkout.
+
+    Raises:
+        BuildError: git can not do it, or another thing is in the folder.
+    """
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _git(["clone", "-q", "--", url, str(folder)], None, url)
+    elif _ask(["config", "--get", "remote.origin.url"], folder) != url:
+        raise BuildError(
+            f"{url} can not be checked out",
+            f"{folder} is there and holds something else",
+            "Remove the folder, or name another one with --src.",
+        )
+    else:
+        _git(["fetch", "-q", "--tags", "origin"], folder, url)
+    wanted = revision or "HEAD"
+    for name in (f"refs/remotes/origin/{wanted}", wanted):
+        commit = _ask(["rev-parse", "-q", "--verify", f"{name}^{{commit}}"], folder)
+        if commit:
+            _git(["checkout", "-q", commit], folder, url)
+            return
+    raise BuildError(f"{url} has no revision {revision}")
+
+
+def describe_editable(folder: str, name: str, version: str) -> str:
+    """What ``freeze`` says of an editable project: its repository, or its folder."""
+    path = Path(folder)
+    if not any((place / ".git").exists() for place in (path, *path.parents)):
+        return f"# Editable install with no version control ({name}=={version})\n-e {folder}"
+    remote = _ask(["config", "--get", "remote.origin.url"], path)
+    commit = _ask(["rev-parse", "HEAD"], path)
+    if not remote or not commit:
+        return f"# Editable Git install with no remote ({name}=={version})\n-e {folder}"
+    inside = _ask(["rev-parse", "--show-prefix"], path).strip("/")
+    project = re.sub(r"[^A-Za-z0-9.]+", "_", name)
+    part = f"&subdirectory={inside}" if inside else ""
+    return f"-e git+{_as_url(remote)}@{commit}#egg={project}{part}"
+
+
+def _as_url(remote: str) -> str:
+    if re.match(r"\w+://", remote):
+        return remote
+    if os.path.exists(remote):  # noqa: PTH110
+        return Path(remote).as_uri()
+    short = _SHORT_SSH.fullmatch(remote)
+    return f"ssh://{short['user'] or ''}{short['host']}/{short['path']}" if short else remote
+
+
+def _git(arguments: Sequence[str], folder: Path | None, url: str) -> None:
+    status, output = _run(arguments, folder)
+    if status != 0:
+        raise BuildError(f"{url} can not be checked out", f"git said:\n{output.strip()}")
+
+
+def _ask(arguments: Sequence[str], folder: Path) -> str:
+    """One answer of git; empty where it has none."""
+    status, output = _run(arguments, folder)
+    return output.strip() if status == 0 else ""
+
+
+def _run(arguments: Sequence[str], folder: Path | None) -> tuple[int, str]:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+            check=False,
+        )
+    except OSError as error:
+        return 1, f"git can not be started: {error.strerror}"
+    return done.returncode, done.stdout.decode("utf-8", "replace")
