@@ -61,16 +61,16 @@ def run_full_disk(bench: Bench, count: int, chance: random.Random) -> Tally | No
             environment = bench.new_environment()
             small = Bench(bench.tool, place, bench.index_url)
             where = ("environment", "cache", "both")[trial % 3]
-            variables = {}
+            variables: dict[str, str] = {}
             if where != "cache":
                 environment = small.new_environment()
             if where != "environment":
                 variables["XDG_CACHE_HOME"] = str(place / "cache")
-            bench.run(environment, ["install", "alpha==1.0"], **variables)
+            bench.run(environment, ["install", "alpha==1.0"], variables=variables)
             words = choose_words(chance, environment)
             room = int(2 ** chance.uniform(10, 21))
             _fill(place, room)
-            outcome = bench.run(environment, words, **variables)
+            outcome = bench.run(environment, words, variables=variables)
             (place / "filler").unlink()
             _judge(bench, environment, f"{words} with {room} bytes ({where})", outcome, tally)
             for path in place.iterdir():

@@ -15,7 +15,7 @@ from tests.support.environments import ROOT, isolated_variables, make_environmen
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tests.support.environments import Environment
@@ -114,7 +114,7 @@ class Bench:
             yes = ["--no-compile"]
         return [sys.executable, "-m", self.tool, "--python", python, action, *yes, *index, *rest]
 
-    def variables(self, **more: str) -> dict[str, str]:
+    def variables(self, more: Mapping[str, str]) -> dict[str, str]:
         """Give the whole environment of a command."""
         return {
             **isolated_variables(self.folder / "home"),
@@ -130,7 +130,7 @@ class Bench:
         words: Sequence[str],
         *,
         before: Callable[[], None] | None = None,
-        **variables: str,
+        variables: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
         """Start a command as the leader of a process group of its own.
 
@@ -138,13 +138,13 @@ class Bench:
             environment: What to change.
             words: ``install`` or ``uninstall`` and what follows it.
             before: Called in the new process before the command.
-            **variables: More environment variables.
+            variables: More environment variables.
         """
         work = self.folder / "home" / "work"
         work.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
             self.command(environment, words),
-            env=self.variables(**variables),
+            env=self.variables(variables or {}),
             cwd=work,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -159,11 +159,11 @@ class Bench:
         words: Sequence[str],
         *,
         before: Callable[[], None] | None = None,
-        **variables: str,
+        variables: Mapping[str, str] | None = None,
     ) -> Outcome:
         """Run a command to its end; see ``start``."""
         begun = time.perf_counter()
-        process = self.start(environment, words, before=before, **variables)
+        process = self.start(environment, words, before=before, variables=variables)
         return finish(process, begun)
 
 

@@ -222,15 +222,16 @@ def recover(paths: Mapping[str, str], observer: Observer) -> bool:
 
 
 @contextlib.contextmanager
-def environment_lock(purelib: Path, observer: Observer) -> Iterator[None]:
+def environment_lock(purelib: Path, observer: Observer, *, wait: bool = True) -> Iterator[None]:
     """Let only one process change an environment at a time.
 
     Args:
         purelib: Its folder for libraries; made where it is missing.
         observer: Is told when there is somebody to wait for.
+        wait: Whether to wait until it is free.
 
     Raises:
-        InstallError: The folder can not be written.
+        InstallError: The folder can not be written, or it is not free and ``wait`` is off.
     """
     from vinstall.files import lock_between_processes
 
@@ -240,6 +241,8 @@ def environment_lock(purelib: Path, observer: Observer) -> Iterator[None]:
             try:
                 stack.enter_context(lock_between_processes(path, timeout=0))
             except InstallError:
+                if not wait:
+                    raise
                 observer.receive(
                     Noted(f"Waiting for another command that changes {purelib}.", verbosity=0)
                 )

@@ -118,6 +118,7 @@ class Context:
         """What is installed in the target environment."""
         from vinstall.environment.database import InstalledDatabase
 
+        finish_earlier(self.observer, self.base_target.paths, wait=False)
         folder = self.settings.target.target_dir
         if folder:
             return InstalledDatabase(self.base_target, search_path=(str(Path(folder).resolve()),))
@@ -267,6 +268,39 @@ class Context:
             import shutil
 
             shutil.rmtree(self.work_folder, ignore_errors=True)
+
+
+def finish_earlier(observer: Observer, paths: Mapping[str, str], *, wait: bool = True) -> None:
+    """Finish or undo what an earlier command left half done, before anything is read.
+
+    Args:
+        observer: Is told what was done.
+        paths: Scheme paths of the environment.
+        wait: Whether to wait for a command that changes the environment now. Who only reads
+            does not wait, and reads on where nothing can be put in order.
+
+    Raises:
+        InstallError: It could not be put in order, and ``wait`` is set.
+    """
+    from vinstall.install.journal import journal_folder
+
+    if not Path(journal_folder(paths["purelib"])).is_dir():
+        return
+    from vinstall.errors import InstallError
+    from vinstall.install.transaction import environment_lock, recover
+
+    try:
+        with environment_lock(Path(paths["purelib"]), observer, wait=wait):
+            recover(paths, observer)
+    except InstallError as error:
+        if wait:
+            raise
+        observer.receive(
+            Warned(
+                "unfinished-change",
+                f"The environment is being changed, or was left half changed: {error}",
+            )
+        )
 
 
 def read_profile(path: str) -> MachineProfile:

@@ -29,7 +29,7 @@ from vinstall.events import (
 )
 from vinstall.resolution.adapter import merge_hashes
 from vinstall.variants.properties import NULL_LABEL
-from vinstall.workflow.context import Context
+from vinstall.workflow.context import Context, finish_earlier
 from vinstall.workflow.resolving import Resolved, gather, resolve_requests, tell_places
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _install(context: Context) -> InstallResult:
         check_guards(context.base_target, settings.target, context.environment)
         if note:
             context.observer.receive(Noted(note, verbosity=0))
-        _finish_earlier(context, paths)
+        finish_earlier(context.observer, paths)
     gathered = _gather_or_lock(context)
     tell_places(context)
 
@@ -149,6 +149,7 @@ def finish_install(
         VinstallError: It could not be done; the environment is as it was.
     """
     from vinstall.environment.interpreter import install_paths
+    from vinstall.install.transaction import environment_lock, recover
     from vinstall.workflow.drift import find_drift
 
     _tell_kept(context, resolved)
@@ -158,11 +159,15 @@ def finish_install(
     tell_collecting(context, resolved)
     paths, _ = install_paths(context.base_target, context.settings.target)
     resolved, fetched = _fetch_agreed(context, resolved, decide)
-    if not _apply(context, resolved, fetched, paths, removals):
-        # Another process has changed the environment since it was read: decide again.
-        context.installed.forget()
-        resolved, fetched = _fetch_agreed(context, decide(), decide)
-        _apply(context, resolved, fetched, paths, removals, settled=True)
+    with environment_lock(Path(paths["purelib"]), context.observer):
+        changed = recover(paths, context.observer)
+        if changed or not context.installed.is_current():
+            # Another process has changed the environment since it was read: decide again,
+            # and let nobody change it meanwhile.
+            context.installed.forget()
+            resolved, fetched = _fetch_agreed(context, decide(), decide)
+            removals = _still_installed(context, removals)
+        _apply(context, resolved, fetched, paths, removals)
     return _make_result(context, resolved, hints, _find_conflicts(context, resolved))
 
 
@@ -398,16 +403,12 @@ def expected_hashes(resolved: Resolved, change: Change) -> dict[str, frozenset[s
     return merge_hashes((*own, *resolved.constraints.get(change.resolved.project, ())))
 
 
-def _finish_earlier(context: Context, paths: Mapping[str, str]) -> None:
-    """Finish or undo what an earlier command left half done, before anything is read."""
-    from vinstall.install.journal import journal_folder
-
-    if not Path(journal_folder(paths["purelib"])).is_dir():
-        return
-    from vinstall.install.transaction import environment_lock, recover
-
-    with environment_lock(Path(paths["purelib"]), context.observer):
-        recover(paths, context.observer)
+def _still_installed(
+    context: Context, distributions: Sequence[InstalledDistribution]
+) -> tuple[InstalledDistribution, ...]:
+    """What is installed now of some projects that were."""
+    found = (context.installed.get(one.project) for one in distributions)
+    return tuple(one for one in found if one is not None)
 
 
 def _apply(
@@ -416,54 +417,37 @@ def _apply(
     fetched: Mapping[str, Fetched],
     paths: Mapping[str, str],
     removals: Sequence[InstalledDistribution] = (),
-    *,
-    settled: bool = False,
-) -> bool:
-    """Change the environment: all of it, or nothing.
-
-    Returns:
-        Whether it was done; not where the environment is no longer the one that was read,
-        unless ``settled`` says that this does not matter.
-    """
-    from vinstall.install.transaction import (
-        InstallOptions,
-        apply_steps,
-        environment_lock,
-        recover,
-    )
+) -> None:
+    """Change the environment: all of it, or nothing; the caller holds its lock."""
+    from vinstall.install.transaction import InstallOptions, apply_steps
 
     settings = context.settings
-    with environment_lock(Path(paths["purelib"]), context.observer):
-        changed = recover(paths, context.observer)
-        if not settled and (changed or not context.installed.is_current()):
-            return False
-        made = (
-            _make_step(context, resolved, change, fetched[change.resolved.project])
-            for change in resolved.plan.installs
+    made = (
+        _make_step(context, resolved, change, fetched[change.resolved.project])
+        for change in resolved.plan.installs
+    )
+    steps = tuple(step for step in made if step is not None)
+    context.observer.receive(StageStarted("install", len(steps)))
+    if steps:
+        context.observer.receive(InstallingStarted(tuple(step.name for step in steps)))
+    replaced = {change.resolved.project for change in resolved.plan.installs}
+    replaced |= {one.project for one in removals}
+    others = [one for one in context.installed if one.project not in replaced]
+    try:
+        apply_steps(
+            steps,
+            tuple(removals),
+            paths=paths,
+            executable=context.base_target.executable,
+            others=others,
+            options=InstallOptions(
+                compile=settings.compile,
+                warn_script_location=settings.warn_script_location,
+            ),
+            observer=context.observer,
         )
-        steps = tuple(step for step in made if step is not None)
-        context.observer.receive(StageStarted("install", len(steps)))
-        if steps:
-            context.observer.receive(InstallingStarted(tuple(step.name for step in steps)))
-        replaced = {change.resolved.project for change in resolved.plan.installs}
-        replaced |= {one.project for one in removals}
-        others = [one for one in context.installed if one.project not in replaced]
-        try:
-            apply_steps(
-                steps,
-                tuple(removals),
-                paths=paths,
-                executable=context.base_target.executable,
-                others=others,
-                options=InstallOptions(
-                    compile=settings.compile,
-                    warn_script_location=settings.warn_script_location,
-                ),
-                observer=context.observer,
-            )
-        finally:
-            context.observer.receive(StageFinished("install"))
-    return True
+    finally:
+        context.observer.receive(StageFinished("install"))
 
 
 def _make_step(

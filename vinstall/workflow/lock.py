@@ -22,7 +22,7 @@ from vinstall.lockfile import (
     parse_lock,
     select_packages,
 )
-from vinstall.workflow.context import Context
+from vinstall.workflow.context import Context, finish_earlier
 from vinstall.workflow.gather import Gathered
 from vinstall.workflow.resolving import gather, make_rules, resolve_requests
 
@@ -245,6 +245,7 @@ def run_sync(settings: Settings, location: str, observer: Observer) -> SyncResul
         if settings.target.target_dir:
             raise UsageError("sync can not be used with --target")
         lock = read_lock(context, location)
+        finish_earlier(observer, context.base_target.paths)
         gathered = use_lock(context, lock)
 
         def decide() -> Resolved:
