@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from vinstall.distributions.record import RecordEntry, format_record
 from vinstall.errors import CancelledError, InstallError, VinstallError
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
+from vinstall.install.interrupts import one_interrupt
 from vinstall.install.journal import Intent, Journal, journal_folder, remove_trash
 from vinstall.install.placement import (
     SCHEMES,
@@ -151,7 +152,27 @@ def apply_steps(
         return
     try:
         plan = _make_plan(steps, removals, paths, executable, others, options, observer)
-        checkpoint = options.checkpoint or _no_checkpoint
+    except BaseException as error:
+        _raise(error)
+    with one_interrupt():
+        _change(plan, paths, executable, options, observer)
+    for distribution in plan.removed:
+        if distribution not in removals:
+            observer.receive(Uninstalled(distribution.name, distribution.version_text))
+    if options.warn_script_location:
+        _warn_of_scripts(plan.work, paths, observer)
+
+
+def _change(
+    plan: _Plan,
+    paths: Mapping[str, str],
+    executable: str,
+    options: InstallOptions,
+    observer: Observer,
+) -> None:
+    """From the journal to the commit, or back."""
+    checkpoint = options.checkpoint or _no_checkpoint
+    try:
         checkpoint("journal")
         journal = Journal.begin(paths["purelib"], plan.intent)
     except BaseException as error:
@@ -165,12 +186,11 @@ def apply_steps(
             _undo(journal, error)
         _finish(journal)
         raise
-    _finish(journal)
-    for distribution in plan.removed:
-        if distribution not in removals:
-            observer.receive(Uninstalled(distribution.name, distribution.version_text))
-    if options.warn_script_location:
-        _warn_of_scripts(plan.work, paths, observer)
+    try:
+        _finish(journal)
+    except KeyboardInterrupt:
+        _finish(journal)  # no other one comes
+        raise
 
 
 def recover(paths: Mapping[str, str], observer: Observer) -> bool:
