@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vinstall.errors import HashMismatchError, NoMatchingWheelError, ResolutionError, VinstallError
+from vinstall.errors import (
+    ExternallyManagedError,
+    HashMismatchError,
+    NoMatchingWheelError,
+    ResolutionError,
+    VinstallError,
+)
 
 if TYPE_CHECKING:
     from vinstall.console.output import Console
@@ -50,6 +56,9 @@ def show_error(console: Console, error: VinstallError, program: str = "vinstall"
         )
         _show_fix(console, error.fix)
         return
+    elif isinstance(error, ExternallyManagedError):
+        console.message(f"error: {error.code}\n", verbosity=-3)
+        console.critical(error.what)
     elif isinstance(error, HashMismatchError):
         console.critical(f"THESE PACKAGES DO NOT MATCH THE HASHES: {error.what}")
     else:

@@ -11,6 +11,8 @@ from vinstall.console.diagnostics import show_error, show_fault
 from vinstall.console.output import Console
 from vinstall.errors import (
     ConfigurationError,
+    ExternallyManagedError,
+    HashMismatchError,
     NoMatchingWheelError,
     ResolutionError,
     VinstallError,
@@ -35,6 +37,15 @@ def test_what_why_and_what_to_do() -> None:
         "  Then go on.",
     ]
     assert shown(VinstallError("It failed")) == ["ERROR: It failed"]
+
+
+def test_words_that_scripts_look_for() -> None:
+    managed = ExternallyManagedError("This environment is externally managed", "Use apt.")
+    assert shown(managed, verbosity=-3)[0] == "error: externally-managed-environment"
+    altered = HashMismatchError("a.whl is another file", "Expected sha256 1\n     Got        2")
+    assert shown(altered)[0] == (
+        "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES: a.whl is another file"
+    )
 
 
 def test_nothing_matches() -> None:
