@@ -7,7 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
@@ -22,7 +22,7 @@ def one_interrupt() -> Iterator[None]:
     arrives there.
     """
     seen = False
-    before = {}
+    before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal seen
