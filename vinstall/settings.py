@@ -219,6 +219,7 @@ class Settings:
         cache_dir: Folder of the cache; empty where caching is off.
         dry_run: Whether nothing may be changed.
         compile: Whether bytecode is compiled.
+        allow_overlap: Whether a distribution may replace a file of another one.
         overrides: What was overruled and where it was said, for ``explain`` and reports:
             pairs of (what, source), in order of precedence.
     """
@@ -232,5 +233,6 @@ class Settings:
     cache_dir: str = ""
     dry_run: bool = False
     compile: bool = False
+    allow_overlap: bool = False
     warn_script_location: bool = True
     overrides: tuple[tuple[str, str], ...] = ()

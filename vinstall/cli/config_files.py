@@ -397,7 +397,7 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
     """
     try:
         content = Path(path).read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
         raise WrongSettingError(f"{path} can not be read", str(error)) from error

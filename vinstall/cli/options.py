@@ -369,6 +369,13 @@ def install_options() -> Group:
                 "Decide as if nothing were installed; remove nothing.",
             ),
             _option("--compile", "compile", "flag", "Compile bytecode."),
+            _option(
+                "--allow-overlap",
+                "allow_overlap",
+                "flag",
+                "Let a distribution replace a file of another one.",
+                ours=True,
+            ),
             _option("--no-compile", "compile", "unflag", "Compile no bytecode (the default)."),
             _option(
                 "--no-warn-script-location",

@@ -430,6 +430,7 @@ def _settings(
         cache_dir=_cache_dir(values, surroundings),
         dry_run=values.flag("dry_run"),
         compile=values.flag("compile"),
+        allow_overlap=values.flag("allow_overlap"),
         warn_script_location=values.flag("warn_script_location", True),
         overrides=(*_overrides(values), *provider_overrides),
     )

@@ -502,7 +502,8 @@ class _Overlaps:
         raise InstallError(
             f"{name} and {other} can not be installed together",
             f"both hold the file {path}, with different content",
-            f"Uninstall {other} first, or choose one of the two.",
+            f"Uninstall {other} first, choose one of the two, or let one replace files of the "
+            "other with --allow-overlap.",
         )
 
 

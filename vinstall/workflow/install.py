@@ -442,6 +442,7 @@ def _apply(
             others=others,
             options=InstallOptions(
                 compile=settings.compile,
+                allow_overlap=settings.allow_overlap,
                 warn_script_location=settings.warn_script_location,
             ),
             observer=context.observer,
