@@ -132,6 +132,18 @@ MEANT = (
         "RECORD names only what was written.",
         r"install\.target-twice",
     ),
+    Difference(
+        "line",
+        r"Obtaining ",
+        "An editable repository is told by its checkout.",
+        r"install\.git-editable",
+    ),
+    Difference(
+        "report",
+        r"^\$\.environment\.",
+        "The markers are those that decided: of the other Python.",
+        r"report\.foreign",
+    ),
     Difference("file", r"^work/log\.txt differs", "The log is our own.", r"install\.log"),
     Difference(
         "error",

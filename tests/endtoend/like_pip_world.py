@@ -6,6 +6,7 @@ template before each run, so what they write can be compared byte by byte.
 
 from __future__ import annotations
 
+import compileall
 import functools
 import json
 import os
@@ -236,6 +237,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        compileall.compile_dir(ROOT / "vinstall", quiet=2)
         packages = make_packages()
         self.index, self.extra = SimpleIndex(), SimpleIndex()
         self.index.add(*packages["main"])
@@ -375,11 +377,7 @@ class Bench:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "PATH": _plain_path(),
             **variables,
-            **(
-                {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "<unset>"}
-                if tool == "vinstall"
-                else {}
-            ),
+            **({"PYTHONPATH": str(ROOT)} if tool == "vinstall" else {}),
         }
         whole = {name: text for name, text in whole.items() if text != "<unset>"}
         self.work.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
+    from vinstall.cli.parser import CommandLine
     from vinstall.console.output import Console
 
 BROKEN_PIPE = 120
@@ -115,10 +116,11 @@ def _dispatch(argv: list[str], holder: _Holder) -> int:
     line = parse_command_line(argv)
     if line.version:
         return print_version()
-    if line.help:
+    if line.help or (line.command == "install" and "install" not in argv and _is_bare(line)):
         from vinstall.cli.help import program_name, show_help
 
-        return show_help(holder.console, line.command, program_name())
+        name = line.command if line.help else "help"
+        return show_help(holder.console, name, program_name())
     from vinstall.cli.commands import find_command
     from vinstall.cli.config_files import Surroundings
     from vinstall.cli.precedence import merge_settings
@@ -132,6 +134,13 @@ def _dispatch(argv: list[str], holder: _Holder) -> int:
     status = command(merged.settings, merged.arguments, console)
     console.flush()
     return status
+
+
+def _is_bare(line: CommandLine) -> bool:
+    """Whether there are only options, so that nobody knows what is wanted."""
+    from vinstall.cli.parser import asks_something
+
+    return not asks_something(line)
 
 
 def _tell_unexpected(error: Exception, console: Console) -> int:

@@ -208,15 +208,13 @@ def parse_command_line(argv: Sequence[str]) -> CommandLine:
     if spec is not None and position is not None:
         return _parse(spec, [*argv[:position], *argv[position + 1 :]])
     line = _parse(specs["install"], argv)
-    if position is None and (line.help or not (line.words or _asks_something(line))):
-        return CommandLine("help", help=True)
-    return line
+    return CommandLine("help", help=True) if line.help and position is None else line
 
 
-def _asks_something(line: CommandLine) -> bool:
-    """Whether an option names something to install."""
+def asks_something(line: CommandLine) -> bool:
+    """Whether anything is said beside options of how: a word, a file, a project, a group."""
     asking = ("requirement_files", "editables", "groups", "requirement_scripts")
-    return any(given.option.dest in asking for given in line.given)
+    return bool(line.words) or any(given.option.dest in asking for given in line.given)
 
 
 def _find_first_word(argv: Sequence[str], install: CommandSpec) -> tuple[int | None, bool]:

@@ -190,7 +190,7 @@ def test_hash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_cache_dir(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["cache", "dir", "--cache-dir", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path}\n"
-    assert main(["cache", "dir", "--no-cache-dir"]) == 1
+    assert main(["cache", "dir", "--no-cache-dir"]) == 2
 
 
 def test_a_broken_file_is_no_traceback(
@@ -199,7 +199,13 @@ def test_a_broken_file_is_no_traceback(
     path = isolated_home / "broken.conf"
     path.write_text("[global\n")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(path))
-    assert main(["list"]) == 1
+    assert main(["list"]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert lines[0] == "ERROR: Configuration file could not be loaded"
+
+
+@pytest.mark.parametrize("argv", [["-q"], ["--upgrade"], ["--index-url", "https://h.test"]])
+def test_options_alone_show_the_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 0
+    assert "uninstall" in capsys.readouterr().out

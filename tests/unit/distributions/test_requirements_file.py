@@ -126,10 +126,16 @@ def test_all_bad_lines_are_told() -> None:
     assert "r.txt:3" in str(caught.value)
 
 
-@pytest.mark.parametrize("line", ["a[x]<1", "https://h/a-1-py3-none-any.whl"])
+@pytest.mark.parametrize("line", ["a[x]<1", "https://h/a-1.tar.gz"])
 def test_what_a_constraint_can_not_be(line: str) -> None:
     with pytest.raises(RequirementError, match=r"[Cc]onstraint"):
         parse_requirements_file("c", around({"c": line}), constraint=True)
+
+
+def test_a_wheel_that_is_a_constraint_has_the_name_of_its_file() -> None:
+    line = "https://h/a_b-1-py3-none-any.whl"
+    found = parse_requirements_file("c", around({"c": line}), constraint=True)
+    assert [(one.project, one.url) for one in found.constraints] == [("a-b", line)]
 
 
 def test_paths_and_urls() -> None:
