@@ -190,7 +190,7 @@ def test_hash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_cache_dir(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["cache", "dir", "--cache-dir", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path}\n"
-    assert main(["cache", "dir", "--no-cache-dir"]) == 2
+    assert main(["cache", "dir", "--no-cache-dir"]) == 1
 
 
 def test_a_broken_file_is_no_traceback(
