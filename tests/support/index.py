@@ -105,7 +105,7 @@ class HostedFile:
         requires_python: On the page; empty for none.
         yanked: True, a reason, or False.
         upload_time: ISO 8601 in UTC; empty leaves it out.
-        size: Whether the page tells the size.
+        size: Whether the page tells the size; a number is told in place of the right one.
         url: Where the page says the file is; empty for the usual place.
     """
 
@@ -119,7 +119,7 @@ class HostedFile:
     requires_python: str = ""
     yanked: bool | str = False
     upload_time: str = ""
-    size: bool = True
+    size: bool | int = True
     url: str = ""
 
 
@@ -537,7 +537,7 @@ class SimpleIndex:
             if file.requires_python:
                 entry["requires-python"] = file.requires_python
             if file.size:
-                entry["size"] = len(file.content)
+                entry["size"] = len(file.content) if file.size is True else file.size
             if file.upload_time:
                 entry["upload-time"] = file.upload_time
             if self.metadata_files and file.metadata is not None:

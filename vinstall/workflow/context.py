@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.errors import ProfileError, RequirementError, VariantMetadataError
 from vinstall.events import Noted, Warned
+from vinstall.workflow.work_folder import WorkFolder, remove_abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +49,10 @@ class WatchingObserver:
         if isinstance(event, Warned) and event.code == "variant-metadata":
             self.faults.append(event.what)
         self._observer.receive(event)
+
+
+CACHE_PREFIX = "work-"
+PLACE_PREFIX = ".vinstall-work-"
 
 
 @dataclass
@@ -195,13 +200,12 @@ class Context:
     @cached_property
     def work_folder(self) -> Path:
         """A folder of this run, beside the store; removed by ``close``."""
-        import tempfile
-
         base = self.settings.cache_dir or None
         if base is not None:
             try:
                 Path(base).mkdir(parents=True, exist_ok=True)
-                return Path(tempfile.mkdtemp(prefix="work-", dir=base))
+                remove_abandoned(Path(base), CACHE_PREFIX)
+                return self._make_work_folder(base, CACHE_PREFIX)
             except OSError as error:
                 self.observer.receive(
                     Warned("cache-unusable", f"The cache {base} can not be used: {error.strerror}")
@@ -209,9 +213,15 @@ class Context:
         self._temporary_store = True
         place = self.base_target.prefix
         try:
-            return Path(tempfile.mkdtemp(prefix=".vinstall-", dir=place))
+            return self._make_work_folder(place, PLACE_PREFIX)
         except OSError:
-            return Path(tempfile.mkdtemp(prefix="vinstall-"))
+            return self._make_work_folder(None, "vinstall-work-")
+
+    def _make_work_folder(self, base: str | None, prefix: str) -> Path:
+        self._work = WorkFolder(base, prefix)
+        return self._work.path
+
+    _work: WorkFolder | None = None
 
     _temporary_store: bool = False
 
@@ -264,10 +274,8 @@ class Context:
             close = getattr(part, "close", None)
             if close is not None:
                 close()
-        if "work_folder" in made:
-            import shutil
-
-            shutil.rmtree(self.work_folder, ignore_errors=True)
+        if self._work is not None:
+            self._work.close()
 
 
 def finish_earlier(observer: Observer, paths: Mapping[str, str], *, wait: bool = True) -> None:
@@ -284,6 +292,7 @@ def finish_earlier(observer: Observer, paths: Mapping[str, str], *, wait: bool =
     """
     from vinstall.install.journal import journal_folder
 
+    remove_abandoned(Path(paths["data"]), PLACE_PREFIX)
     if not Path(journal_folder(paths["purelib"])).is_dir():
         return
     from vinstall.errors import InstallError

@@ -151,6 +151,7 @@ def finish_install(
     from vinstall.environment.interpreter import install_paths
     from vinstall.install.transaction import environment_lock, recover
     from vinstall.workflow.drift import find_drift
+    from vinstall.workflow.space import check_space, needs_of_install
 
     _tell_kept(context, resolved)
     hints = find_drift(context, resolved.plan)
@@ -159,6 +160,8 @@ def finish_install(
     tell_collecting(context, resolved)
     paths, _ = install_paths(context.base_target, context.settings.target)
     resolved, fetched = _fetch_agreed(context, resolved, decide)
+    wheels = [one.wheel for one in fetched.values()]
+    check_space(needs_of_install(wheels, Path(paths["purelib"])))
     with environment_lock(Path(paths["purelib"]), context.observer):
         changed = recover(paths, context.observer)
         if changed or not context.installed.is_current():
@@ -279,6 +282,7 @@ def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
     """
     changes = sorted(resolved.plan.installs, key=_size_of, reverse=True)
     downloader = _make_downloader(context)
+    _check_space(context, changes)
     context.observer.receive(StageStarted("download", len(changes)))
     found: dict[str, Fetched] = {}
     store, folder = context.store, context.work_folder
@@ -313,6 +317,23 @@ def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
     finally:
         context.observer.receive(StageFinished("download"))
     return found
+
+
+def _check_space(context: Context, changes: Sequence[Change]) -> None:
+    """See that there is room for what is not in the store yet, before the first byte."""
+    from vinstall.environment.interpreter import install_paths
+    from vinstall.workflow.space import check_space, needs_of_download
+
+    sizes = []
+    for change in changes:
+        link = _link_of(change)
+        digest = link.hashes.get("sha256", "")
+        if not link.is_file and not (digest and context.store.folder_of(digest).is_dir()):
+            sizes.append(link.size or 0)
+    if sum(sizes):
+        paths, _ = install_paths(context.base_target, context.settings.target)
+        target = Path(paths["purelib"])
+        check_space(needs_of_download(sizes, context.work_folder, target))
 
 
 def tell_built(context: Context, changes: Sequence[Change]) -> None:
