@@ -604,3 +604,27 @@ def test_an_explanation_as_a_page_and_a_picture(bench: Bench, tmp_path: Path) ->
     for label in CUDA:
         assert label in html
     assert picture.read_text().startswith("<svg")
+
+
+class TestSlips:
+    """Slips of the finger must not look like success."""
+
+    def test_a_mistyped_command_is_not_a_project(self, bench: Bench) -> None:
+        bench.index.add(make_wheel("lst"))
+        result = bench.environment.vinstall("lst", "--index-url", bench.index.simple_url).check(2)
+        assert 'maybe you meant "list"' in result.stderr
+        bench.run("lst")
+        assert bench.environment.installed() == {"lst": "1.0"}
+
+    def test_a_label_is_not_satisfied_by_another_build(self, bench: Bench) -> None:
+        bench.publish()
+        bench.run("--no-variant", "vtorch")
+        bench.run("--variant", "vtorch=nowhere", "vtorch", machine=H100, status=1)
+        bench.run("--variant", "vtorch=null", "vtorch", machine=H100)
+        assert bench.label == "null"
+
+    @pytest.mark.parametrize("wish", [["--variant", "typo=x"], ["--require-variant", "typo"]])
+    def test_a_wish_for_something_else_is_told(self, bench: Bench, wish: list[str]) -> None:
+        bench.publish()
+        result = bench.run(*wish, "vtorch", machine=H100)
+        assert "typo, which is not part of this install" in result.stderr

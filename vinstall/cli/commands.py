@@ -147,6 +147,7 @@ def explain(settings: Settings, arguments: Arguments, console: Console) -> int:
         for option, form in (("html", format_html), ("svg", format_svg)):
             if arguments.text(option):
                 _write_text(arguments.text(option), form(lines, title))
+                console.info(f"Saved {arguments.text(option)}")
     if arguments.flag("json"):
         console.result(format_json(explanation_to_json(explanation), pretty=True))
         return 0
@@ -189,6 +190,7 @@ def lock(settings: Settings, arguments: Arguments, console: Console) -> int:
         console.result(text.rstrip("\n"))
     else:
         _write_text(output, text)
+        console.info(f"Saved {output}")
     return 0
 
 
@@ -408,6 +410,9 @@ def check(settings: Settings, arguments: Arguments, console: Console) -> int:
     """``vinstall check``."""
     from vinstall.workflow.reports import check_environment
 
+    if arguments.flag("repair") and not _repair(settings, console):
+        return 1
+
     with _context(settings, console) as context:
         conflicts, foreign = check_environment(context)
     ordered = sorted(conflicts, key=lambda conflict: bool(conflict.found))
@@ -417,6 +422,27 @@ def check(settings: Settings, arguments: Arguments, console: Console) -> int:
         return 1
     console.info("No broken requirements found.")
     return 0
+
+
+def _repair(settings: Settings, console: Console) -> bool:
+    """Put back missing and altered files; whether nothing is wrong any more."""
+    from vinstall.workflow.repair import find_damage, run_repair
+
+    with _context(settings, console) as context:
+        damages = find_damage(tuple(context.installed))
+    for damage in damages:
+        name = f"{damage.distribution.name} {damage.distribution.version_text}"
+        for path in damage.missing:
+            console.result(f"{name}: {path} is missing")
+        for path in damage.altered:
+            console.result(f"{name}: {path} is altered")
+        if damage.hopeless:
+            console.warning(f"{name} can not be repaired: {damage.hopeless}.")
+    with _observing(console) as observer:
+        repaired = run_repair(settings, damages, observer)
+    if repaired:
+        console.result(f"Repaired {' '.join(f'{one}-{version}' for one, version in repaired)}")
+    return not any(damage.hopeless for damage in damages)
 
 
 def inspect(settings: Settings, arguments: Arguments, console: Console) -> int:

@@ -33,6 +33,10 @@ _SETTING = re.compile(r"[^=]+=.*", re.DOTALL)
 _DAYS = re.compile(r"P(\d{1,6})D", re.ASCII)
 
 
+_NEARLY = 0.85
+"""How alike a word and a command have to be to be taken for a slip of the finger."""
+
+
 class CommandLineError(UsageError):
     """The command line breaks the grammar; shown with the usage of its command.
 
@@ -207,8 +211,27 @@ def parse_command_line(argv: Sequence[str]) -> CommandLine:
     spec = specs.get(name)
     if spec is not None and position is not None:
         return _parse(spec, [*argv[:position], *argv[position + 1 :]])
+    _check_first_word(name, specs)
     line = _parse(specs["install"], argv)
     return CommandLine("help", help=True) if line.help and position is None else line
+
+
+def _check_first_word(word: str, names: Iterable[str]) -> None:
+    """Refuse a first word that looks like a mistyped command rather than a project.
+
+    Raises:
+        CommandLineError: It nearly is a command.
+    """
+    if not word.isidentifier() or len(word) < 3:
+        return
+    import difflib
+
+    close = difflib.get_close_matches(word, names, n=1, cutoff=_NEARLY)
+    if close:
+        raise CommandLineError(
+            f'unknown command "{word}" - maybe you meant "{close[0]}"; '
+            f"to install a project of that name, write 'vinstall install {word}'"
+        )
 
 
 def asks_something(line: CommandLine) -> bool:

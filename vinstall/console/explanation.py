@@ -35,6 +35,9 @@ def iter_explanation(explanation: Explanation, *, everything: bool = False) -> I
     for project in explanation.projects:
         yield ""
         yield from _iter_project(project, everything)
+    if any(project.builds for project in explanation.projects):
+        yield ""
+        yield "* chosen   + fits, and ranks after it   - does not fit"
 
 
 def _iter_machine(part: MachinePart, everything: bool) -> Iterator[str]:
@@ -62,8 +65,15 @@ def _iter_project(project: ExplainedProject, everything: bool) -> Iterator[str]:
     has_variants = any(build.label for build in project.builds)
     if not has_variants and not everything and not project.requested:
         return
+    foreign = 0
     for build in project.builds:
-        yield from _iter_build(build)
+        if build.kind == "tags" and not everything:
+            foreign += 1
+        else:
+            yield from _iter_build(build)
+    if foreign:
+        files = "file is" if foreign == 1 else "files are"
+        yield f"  - {foreign} {files} for other Pythons or platforms (-v lists them)"
 
 
 def _iter_build(build: Build) -> Iterator[str]:

@@ -160,7 +160,7 @@ def apply_steps(
         if distribution not in removals:
             observer.receive(Uninstalled(distribution.name, distribution.version_text))
     if options.warn_script_location:
-        _warn_of_scripts(plan.work, paths, observer)
+        _warn_of_scripts(plan.work, paths, executable, observer)
 
 
 def _change(
@@ -674,7 +674,9 @@ def _install_error(error: OSError) -> InstallError:
     )
 
 
-def _warn_of_scripts(work: Sequence[_Work], paths: Mapping[str, str], observer: Observer) -> None:
+def _warn_of_scripts(
+    work: Sequence[_Work], paths: Mapping[str, str], executable: str, observer: Observer
+) -> None:
     names = sorted(name for one in work for name in one.layout.scripts)
     if not names:
         return
@@ -684,7 +686,8 @@ def _warn_of_scripts(work: Sequence[_Work], paths: Mapping[str, str], observer: 
         for part in os.environ.get("PATH", "").split(os.pathsep)
         if part
     )
-    if folder in on_path:
+    beside = os.path.normcase(os.path.realpath(os.path.dirname(executable)))
+    if folder == beside or folder in on_path:
         return
     several = len(names) > 1
     observer.receive(

@@ -447,6 +447,7 @@ class Adapter(_Base):
         if distribution is None:
             return None
         wanted = {one.label for one in requirements if one.label}
+        wanted |= {self._problem.rules.variants.labels.get(project, "")} - {""}
         if wanted and distribution.label not in wanted:
             return None
         fits = all(one.allows(distribution.version_text) for one in requirements)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from vinstall.events import Observer
     from vinstall.plan import Change
-    from vinstall.resolution.selection import Selection
+    from vinstall.resolution.selection import Choice, Selection
     from vinstall.settings import Settings
 
 
@@ -56,6 +56,7 @@ class Build:
         properties: What it was built for.
         best_values: The property that counted for each feature, most important first.
         index: Where it was found, without credentials.
+        kind: What kind of rule a refused one broke (``tags``, ``variant``...); empty for others.
     """
 
     filename: str
@@ -66,6 +67,7 @@ class Build:
     properties: tuple[str, ...] = ()
     best_values: tuple[str, ...] = ()
     index: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,15 @@ def _tell_choice(change: Change, selection: Selection | None) -> str:
     return candidate.variant.reason
 
 
+def _tell_plain(choice: Choice, selection: Selection) -> str:
+    """Why a file without a label stands where it stands."""
+    if choice.wheel is None:
+        return "a source, taken only where no wheel fits"
+    if selection.rankings:
+        return "a non-variant wheel ranks after all variants"
+    return "the wheel whose tag fits best"
+
+
 def _iter_builds(change: Change, selection: Selection) -> list[Build]:
     chosen = change.resolved.candidate.link
     builds = []
@@ -205,7 +216,7 @@ def _iter_builds(change: Change, selection: Selection) -> list[Build]:
                 variant.label if variant else "",
                 "chosen" if choice.link == chosen else "fits",
                 rank,
-                variant.reason if variant else "a non-variant wheel ranks after all variants",
+                variant.reason if variant else _tell_plain(choice, selection),
                 tuple(map(str, iter_properties(variant.properties))) if variant else (),
                 tuple(map(str, variant.best_values)) if variant else (),
                 choice.link.index,
@@ -225,6 +236,7 @@ def _iter_builds(change: Change, selection: Selection) -> list[Build]:
             0,
             refusal.reason,
             properties.get(refusal.label, ()),
+            kind=refusal.kind,
         )
         for refusal in selection.refusals
     )

@@ -164,6 +164,7 @@ def resolve_requests(
 
     plan = make_plan(resolution, before, resolve_settings)
     context.check_strict()
+    _warn_of_unused_wishes(context, plan)
     check_required_variants(plan, settings.variants)
     explicit = resolve_settings.upgrade or resolve_settings.force_reinstall
     check_variant_losses(plan, settings.variants, asked if explicit else frozenset())
@@ -337,6 +338,26 @@ def warn_of_yanked(context: Context, plan: Plan) -> None:
                 f"Reason for being yanked: {link.yanked or '<none given>'}",
             )
         )
+
+
+def _warn_of_unused_wishes(context: Context, plan: Plan) -> None:
+    """Say where a wish on the command line names a project that is not part of the install."""
+    variants = context.settings.variants
+    there = {change.resolved.project for change in plan.changes}
+    for option, projects in (
+        ("--variant", variants.labels),
+        ("--require-variant", variants.required),
+    ):
+        said = [what for what, source in context.settings.overrides if source == "command line"]
+        for project in projects:
+            if project not in there and any(option in what and project in what for what in said):
+                context.observer.receive(
+                    Warned(
+                        "unused-wish",
+                        f"{option} names {project}, which is not part of this install.",
+                        "Check the spelling.",
+                    )
+                )
 
 
 def warn_of_fallbacks(context: Context, plan: Plan) -> None:
