@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vinstall.settings import Settings
 
 _STORE = "store-v1"
-_MAX_WORDS = {"dir": 0, "info": 0, "list": 1, "remove": 1, "purge": 0}
+_MAX_WORDS = {"dir": 0, "info": 0, "list": 1, "remove": 1, "purge": 0, "check": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ def run_cache(settings: Settings, arguments: Arguments, console: Console) -> int
         _list(base, words[0] if words else "*", arguments.text("format", "human"), console)
     elif action == "purge":
         _remove_everything(base, console)
+    elif action == "check":
+        return _check(base, console)
     elif not words:
         raise OptionConflictError("Please provide a pattern")
     elif words[0] == "*":
@@ -145,6 +147,26 @@ def _remove(base: Path, pattern: str, console: Console) -> None:
     if not found:
         console.warning(f'No matching packages for pattern "{pattern}"')
     _delete([one.folder for one in found], console)
+
+
+def _check(base: Path, console: Console) -> int:
+    """Read every unpacked wheel, and remove those that are not as they were unpacked."""
+    from vinstall.wheel.store import WheelStore
+
+    store = WheelStore(base)
+    whole = broken = 0
+    for folder in sorted((base / _STORE).glob("*/*")):
+        if folder.name.startswith("."):
+            continue
+        fault = store.find_fault(folder.name)
+        if not fault:
+            whole += 1
+            continue
+        broken += 1
+        console.result(f"{folder}: {fault}")
+        _delete([folder], console)
+    console.info(f"Unpacked wheels as they should be: {whole}, removed: {broken}")
+    return 1 if broken else 0
 
 
 def _remove_everything(base: Path, console: Console) -> None:

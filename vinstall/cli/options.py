@@ -754,6 +754,22 @@ def hash_command_options() -> Group:
     )
 
 
+def check_options() -> Group:
+    """Options of ``check``."""
+    return Group(
+        "Files",
+        (
+            _option(
+                "--repair",
+                "repair",
+                "flag",
+                "Put back files that are missing or altered.",
+                ours=True,
+            ),
+        ),
+    )
+
+
 def cache_options() -> Group:
     """Options of ``cache``."""
     return Group(
@@ -918,7 +934,12 @@ def command_specs() -> dict[str, CommandSpec]:
             ("show [options] NAME ...",),
             (show_options,),
         ),
-        CommandSpec("check", "Check that dependencies fit together.", ("check [options]",)),
+        CommandSpec(
+            "check",
+            "Check that dependencies fit together.",
+            ("check [options]",),
+            (check_options, *_FINDING),
+        ),
         CommandSpec(
             "inspect",
             "Describe the environment in JSON.",
@@ -1017,9 +1038,10 @@ def command_specs() -> dict[str, CommandSpec]:
                 "cache list [PATTERN]",
                 "cache remove PATTERN",
                 "cache purge",
+                "cache check",
             ),
             (cache_options,),
-            ("dir", "info", "list", "remove", "purge"),
+            ("dir", "info", "list", "remove", "purge", "check"),
         ),
         CommandSpec(
             "config",

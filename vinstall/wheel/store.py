@@ -157,6 +157,27 @@ class WheelStore:
             return None
         return found
 
+    def find_fault(self, sha256: str) -> str:
+        """Read all files of an entry and compare them with their digests.
+
+        Args:
+            sha256: Name of the entry.
+
+        Returns:
+            What is wrong, as a sentence; empty for nothing.
+        """
+        if not _SHA256.fullmatch(sha256):
+            return "it is not an entry of the store"
+        found = _load(self.folder_of(sha256), sha256)
+        if found is None:
+            return "its manifest can not be read"
+        changed = set(found.changed_files())
+        root = f"{found.root}{os.sep}"
+        for file in found.files:
+            if file.digest and not file_matches(root + file.path, file.digest):
+                changed.add(file.path)
+        return f"altered: {', '.join(sorted(changed)[:5])}" if changed else ""
+
     def add(self, wheel: Path, filename: str, sha256: str) -> StoredWheel:
         """Unpack a wheel, or give the entry that is already there.
 

@@ -63,11 +63,13 @@ class Context:
         settings: What the user wants.
         observer: Receives events.
         environment: The variables of this process, as they were at the start.
+        keeps_requested: Whether what is installed again stays requested, or not, as it was.
     """
 
     settings: Settings
     observer: Observer
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    keeps_requested: bool = False
 
     def __post_init__(self) -> None:
         if self.settings.variants.strict:

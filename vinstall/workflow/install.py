@@ -86,12 +86,13 @@ def run_install(settings: Settings, observer: Observer) -> InstallResult:
     """
     context = Context(settings, observer)
     try:
-        return _install(context)
+        return install_in(context)
     finally:
         context.close()
 
 
-def _install(context: Context) -> InstallResult:
+def install_in(context: Context) -> InstallResult:
+    """Install what the settings of a context ask for; who made it closes it."""
     from vinstall.environment.interpreter import check_guards, install_paths
 
     check_foreign(context)
@@ -487,7 +488,8 @@ def _make_step(
     return InstallStep(
         wheel=wheel,
         replaces=before,
-        requested=bool(change.resolved.requirements) or bool(before and before.requested),
+        requested=bool(before and before.requested)
+        or (bool(change.resolved.requirements) and not (before and context.keeps_requested)),
         direct_url=direct_url(context, change, fetched.sha256),
         reason=make_reason(context, resolved.plan, change),
         name=change.resolved.metadata.name,
