@@ -132,6 +132,8 @@ def parse_requested(
         RequirementError: It is none of these.
     """
     text = text.strip()
+    if "\0" in text:
+        raise RequirementError(f"Invalid requirement: {text!r}{_where(origin)}", "it holds a NUL")
     name, extras = "", ""
     url, marker = "", ""
     named = _DIRECT_NAME.fullmatch(text)

@@ -80,7 +80,7 @@ def host_of(url: str) -> str:
 
 def quote_url(url: str) -> str:
     """The URL with what may not stand in one percent-encoded; escapes are left alone."""
-    return _UNSAFE.sub(lambda match: quote(match[0], safe=""), url)
+    return _UNSAFE.sub(lambda match: quote(match[0], safe="", errors="replace"), url)
 
 
 def filename_of(url: str) -> str:

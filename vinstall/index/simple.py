@@ -270,8 +270,13 @@ def _parse_html(
     except LookupError:
         text = data.decode("utf-8", "replace")
     parser = Parser(convert_charrefs=True)
-    parser.feed(text)
-    parser.close()
+    try:
+        parser.feed(text)
+        parser.close()
+    except AssertionError as error:  # html.parser's word for a declaration that it does not know
+        raise IndexAccessError(
+            f"{redact_url(url)} is not a page of a simple index", f"its HTML is broken: {error}"
+        ) from error
     _check_version(meta.get("pypi:repository-version"), url)
     if meta.get("pypi:project-status") == "quarantined":
         return ()
