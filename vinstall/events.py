@@ -6,8 +6,9 @@ person sees them. Events are values: small, frozen, without references to live o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from vinstall.values import dataclass
 
 Stage = Literal["resolve", "download", "unpack", "install", "providers"]
 

@@ -8,13 +8,13 @@ a machine that gets another build needs only what that build needs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from vinstall import __version__
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.link import Link
 from vinstall.errors import LockFileError, VariantMetadataError
+from vinstall.values import dataclass, field
 from vinstall.variants.readers import format_index_metadata, read_variant_metadata
 
 if TYPE_CHECKING:

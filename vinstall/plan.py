@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from vinstall.errors import RequiredVariantError, ResolutionError
+from vinstall.values import dataclass
 from vinstall.variants.properties import NULL_LABEL
 
 if TYPE_CHECKING:

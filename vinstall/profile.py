@@ -8,10 +8,10 @@ order of preference, best first. Unknown keys are errors: it is the user's own f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vinstall.errors import ProfileError
+from vinstall.values import dataclass, field
 from vinstall.variants.properties import ABI_DEPENDENCY, is_namespace, is_value
 from vinstall.variants.supported import SupportedProperties
 

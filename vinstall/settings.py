@@ -6,8 +6,9 @@ vinstall receives the group that it needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.cli.parser import OptionConflictError
 from vinstall.distributions.filename import normalize_name
 from vinstall.errors import VinstallError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

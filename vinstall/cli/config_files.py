@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.cli.options import COLLECTED, WITHOUT_VALUE, all_options, command_specs
 from vinstall.cli.parser import Given, convert
 from vinstall.errors import WrongSettingError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -7,8 +7,9 @@ Names and meanings are pip's (``pip-compat.md`` §1 and §2), beside those marke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

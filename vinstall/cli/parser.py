@@ -9,7 +9,6 @@ of ours, pip's is meant. A first word that names no command belongs to ``install
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vinstall.cli.options import (
@@ -19,6 +18,7 @@ from vinstall.cli.options import (
     version_options,
 )
 from vinstall.errors import UsageError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,6 @@ is left, as in pip (``pip-compat.md`` §3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -35,6 +34,7 @@ from vinstall.settings import (
     TargetSettings,
     VariantSettings,
 )
+from vinstall.values import dataclass, field
 from vinstall.variants.properties import is_label, is_namespace, parse_pattern
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.requirement import parse_requirement
 from vinstall.errors import RequirementError
+from vinstall.values import dataclass
 from vinstall.variants.markers import VariantMarkers, fold_variant_markers, has_variant_markers
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ Implements the core metadata specification, as far as resolving and installing n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vinstall.errors import WheelFormatError
+from vinstall.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

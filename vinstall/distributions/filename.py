@@ -8,11 +8,11 @@ Names are split by hand and tags stay text, since an index page holds thousands 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from vinstall.errors import WheelFormatError
+from vinstall.values import dataclass
 from vinstall.variants.properties import is_label
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ Implements the fields of the simple repository API: PEP 503, 592 (yanked), 629, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

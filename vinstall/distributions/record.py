@@ -5,10 +5,10 @@ Implements the recording installed projects specification, "The RECORD file".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vinstall.errors import WheelFormatError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

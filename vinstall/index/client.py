@@ -12,7 +12,6 @@ import random
 import threading
 import time
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -27,6 +26,7 @@ from vinstall.index.address import (
     strip_credentials,
 )
 from vinstall.index.credentials import CredentialStore
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from vinstall.events import FileChosen, TransferAdvanced, TransferFinished, Tran
 from vinstall.files import BLOCK
 from vinstall.index.address import path_of, redact_url, strip_credentials
 from vinstall.index.client import ConnectionLostError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from vinstall.distributions.link import Link
 from vinstall.events import Warned
 from vinstall.files import write_atomically
 from vinstall.index.address import strip_credentials
+from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,12 +16,12 @@ neither ``..`` in RECORD nor a link in the environment leads to files of somebod
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.record import parse_record
 from vinstall.errors import InstallError, WheelFormatError
+from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -19,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from vinstall.distributions.record import RecordEntry, format_record
@@ -44,6 +43,7 @@ from vinstall.install.removal import (
     owned_files,
     recorded_paths,
 )
+from vinstall.values import dataclass
 from vinstall.wheel.store import current_umask, file_matches
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ may name another package for it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.requirement import evaluate_marker, parse_marker, parse_requirement
 from vinstall.errors import RequirementError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vinstall.errors import ProviderReplyError
+from vinstall.values import dataclass, field
 from vinstall.variants.properties import is_namespace, is_value
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ something that can not be had, so that the next one is tried and the reason is k
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from resolvelib.providers import AbstractProvider
@@ -38,6 +37,7 @@ from vinstall.resolution.selection import (
     iter_builds,
     select_release,
 )
+from vinstall.values import dataclass, field
 from vinstall.variants.markers import (
     VariantMarkers,
     fold_variant_markers,

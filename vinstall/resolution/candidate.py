@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import parse_version
+from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vinstall.resolution.adapter import Adapter, Need, Node, Problem, make_key
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,10 +8,10 @@ each comparison with one of them is replaced, and what becomes certain is folded
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from vinstall.errors import RequirementError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     _Value = bool | str

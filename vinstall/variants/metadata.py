@@ -6,10 +6,10 @@ entries of PEP 817 and PEP 850.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from vinstall.errors import VariantMetadataError
+from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

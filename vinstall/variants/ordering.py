@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vinstall.values import dataclass
 from vinstall.variants.properties import (
     ABI_DEPENDENCY,
     NULL_LABEL,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from vinstall.errors import VariantMetadataError
+from vinstall.values import dataclass
 
 NULL_LABEL = "null"
 ABI_DEPENDENCY = "abi_dependency"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vinstall.values import dataclass, field
 from vinstall.variants.properties import Properties, VariantProperty
 
 if TYPE_CHECKING:

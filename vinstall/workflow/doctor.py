@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vinstall import __version__
 from vinstall.errors import VinstallError
+from vinstall.values import dataclass, field
 from vinstall.workflow.context import Context
 
 if TYPE_CHECKING:

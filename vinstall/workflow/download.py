@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.errors import UsageError, VinstallError
 from vinstall.events import FileKept, FileSaved
+from vinstall.values import dataclass
 from vinstall.workflow.context import Context
 from vinstall.workflow.install import (
     check_foreign,

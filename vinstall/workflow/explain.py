@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vinstall.values import dataclass, field
 from vinstall.variants.properties import NULL_LABEL, iter_properties
 from vinstall.workflow.context import Context
 from vinstall.workflow.resolving import gather, resolve_requests

@@ -6,7 +6,6 @@ once. Until the last step the environment is untouched.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from vinstall.events import (
     Warned,
 )
 from vinstall.resolution.adapter import merge_hashes
+from vinstall.values import dataclass
 from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.context import Context, finish_earlier
 from vinstall.workflow.resolving import Resolved, gather, resolve_requests, tell_places

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall import __version__
 from vinstall.errors import ProfileError
+from vinstall.values import dataclass
 from vinstall.workflow.context import Context, read_profile
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from vinstall.distributions.requirement import parse_requirement
 from vinstall.errors import ProviderError, VinstallError
 from vinstall.events import Noted, Warned
 from vinstall.providers.messages import PluginAnswer, PluginRequest
+from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.errors import ConfigurationError, UsageError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

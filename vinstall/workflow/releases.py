@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.errors import ProjectNotFoundError, VinstallError
 from vinstall.resolution.selection import group_releases, offers_files
+from vinstall.values import dataclass
 from vinstall.workflow.resolving import make_rules
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ Every function returns values or lines; ``console`` and ``cli`` decide how they 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.installed_markers import markers_of
 from vinstall.distributions.requirement import Requirement, parse_requirement
 from vinstall.errors import RequirementError, VinstallError
+from vinstall.values import dataclass
 from vinstall.variants.markers import fold_variant_markers, has_variant_markers
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
@@ -17,6 +17,7 @@ from vinstall.plan import (
     make_plan,
 )
 from vinstall.resolution.selection import Rules
+from vinstall.values import dataclass
 from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.gather import Gathered, gather_requirements
 

@@ -8,10 +8,10 @@ that would have fitted, and most of what would not have fitted is.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vinstall.errors import InstallError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

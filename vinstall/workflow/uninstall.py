@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.errors import UsageError
 from vinstall.events import ExistingFound, Noted, Uninstalled, Warned
+from vinstall.values import dataclass
 from vinstall.workflow.context import Context
 from vinstall.workflow.gather import gather_requirements
 
