@@ -1,0 +1,1 @@
+"""Parsers fed with what nobody would write; see ``__main__``."""

@@ -1,0 +1,232 @@
+"""What is fuzzed: for each parser a function of bytes, and some good input to begin with.
+
+A function returns for good input and for input that is refused with a ``VinstallError``;
+whatever else it raises is a finding.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.support.variant_json import variant_document
+from tests.support.wheels import make_wheel
+from vinstall.distributions.core_metadata import parse_core_metadata
+from vinstall.distributions.filename import parse_sdist_filename, parse_wheel_filename
+from vinstall.distributions.record import format_record, parse_record
+from vinstall.distributions.requirement import parse_requirement
+from vinstall.distributions.requirements_file import Surroundings, parse_requirements_file
+from vinstall.errors import RequirementError, VinstallError
+from vinstall.index.simple import parse_simple_page
+from vinstall.install.scripts import parse_scripts
+from vinstall.lockfile import parse_lock
+from vinstall.profile import format_profile, parse_profile
+from vinstall.variants.readers import format_index_metadata, read_variant_metadata
+from vinstall.wheel.archive import WheelArchive
+from vinstall.wheel.central_directory import read_central_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FINDINGS = Path(__file__).resolve().parents[2] / "fixtures" / "fuzz"
+"""Input that once raised what it should not: one folder for each target."""
+PAGE = "https://index.test/simple/demo/"
+_NAME = "demo-1.0-py3-none-any.whl"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parser.
+
+    Attributes:
+        parse: Feeds it; raises only for a finding.
+        seeds: Good input.
+        max_length: Bytes of the longest input.
+    """
+
+    parse: Callable[[bytes], None]
+    seeds: tuple[bytes, ...]
+    max_length: int = 1024
+    words: tuple[bytes, ...] = field(default=())
+
+
+def run(name: str, data: bytes) -> None:
+    """Feed one input to a target; raises for a finding."""
+    try:
+        TARGETS[name].parse(data)
+    except VinstallError:
+        return
+
+
+def findings(name: str) -> list[Path]:
+    """Give the files that once were findings of a target."""
+    return sorted((FINDINGS / name).glob("*"))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape" if data[:1] == b"\xff" else "replace")
+
+
+def _filename(data: bytes) -> None:
+    text = _text(data)
+    parse_sdist_filename(text, "demo")
+    wheel = parse_wheel_filename(text)
+    assert wheel.filename == text
+
+
+def _variants(data: bytes) -> None:
+    metadata = read_variant_metadata(data, "a fuzzed file")
+    again = read_variant_metadata(format_index_metadata(metadata).encode(), "a written file")
+    assert again.variants == metadata.variants
+
+
+def _simple_json(data: bytes) -> None:
+    for link in parse_simple_page(data, "application/vnd.pypi.simple.v1+json", PAGE):
+        assert not link.is_file
+
+
+def _simple_html(data: bytes) -> None:
+    for link in parse_simple_page(data, "text/html", PAGE):
+        assert not link.is_file
+
+
+def _metadata(data: bytes) -> None:
+    metadata = parse_core_metadata(data, "a fuzzed file")
+    for line in metadata.requires_dist:
+        parse_requirement(line, "a fuzzed file")
+
+
+def _record(data: bytes) -> None:
+    entries = parse_record(_text(data), "a fuzzed file")
+    format_record(entries)
+
+
+def _requirements(data: bytes) -> None:
+    text = _text(data)
+
+    def read(location: str) -> str:
+        if location == "/work/requirements.txt":
+            return text
+        raise RequirementError(f"{location} is not there")
+
+    around = Surroundings(read, lambda path: False, lambda path: False, {"NAME": "x"}, "/work")
+    parse_requirements_file("/work/requirements.txt", around)
+
+
+def _requirement(data: bytes) -> None:
+    requirement = parse_requirement(_text(data))
+    assert requirement.project == requirement.project.lower()
+
+
+def _zip_directory(data: bytes) -> None:
+    def read_at(offset: int, size: int) -> bytes:
+        assert offset >= 0
+        assert size >= 0
+        return data[offset : offset + size]
+
+    read_central_directory(read_at, len(data), "a fuzzed file", max_entries=1000)
+
+
+def _wheel(data: bytes) -> None:
+    import os
+
+    path = _WORK / f"{os.getpid()}.whl"
+    path.write_bytes(data)
+    with WheelArchive.open(path, _NAME) as archive:
+        for entry in archive.entries:
+            for _ in archive.iter_chunks(entry):
+                pass
+
+
+def _profile(data: bytes) -> None:
+    profile = parse_profile(_text(data), "a fuzzed file")
+    again = parse_profile(format_profile(profile), "a written file")
+    assert again.supported == profile.supported
+
+
+def _lock(data: bytes) -> None:
+    parse_lock(_text(data), "pylock.toml", "https://lock.test/pylock.toml")
+
+
+def _entry_points(data: bytes) -> None:
+    for script in parse_scripts(_text(data), _NAME):
+        assert "\n" not in script.name
+        assert "/" not in script.name
+
+
+def _work() -> Path:
+    import tempfile
+
+    shared = Path("/dev/shm")
+    return shared if shared.is_dir() else Path(tempfile.gettempdir())
+
+
+_WORK = _work()
+_DIGEST = "a" * 64
+_DOCUMENT = variant_document({"v3": "x86_64 :: level :: v3", "null": ""})
+_PAGE_JSON = {
+    "meta": {"api-version": "1.4"},
+    "name": "demo",
+    "versions": ["1.0"],
+    "files": [
+        {
+            "filename": _NAME,
+            "url": f"../../files/{_NAME}",
+            "hashes": {"sha256": _DIGEST},
+            "requires-python": ">=3.8",
+            "yanked": "why",
+            "core-metadata": {"sha256": _DIGEST},
+            "size": 12,
+            "upload-time": "2026-01-02T03:04:06Z",
+        }
+    ],
+}
+_PAGE_HTML = (
+    '<!DOCTYPE html><html><head><meta name="pypi:repository-version" content="1.0">'
+    '<base href="https://other.test/"></head><body>'
+    f'<a href="/files/{_NAME}#sha256={_DIGEST}" data-requires-python="&gt;=3.8" data-yanked="" '
+    f'data-core-metadata="sha256={_DIGEST}">{_NAME}</a></body></html>'
+)
+_METADATA = (
+    "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nRequires-Dist: other[x]>=1 ; "
+    "python_version > '3.8' and extra == 'y'\nRequires-Python: >=3.8\nProvides-Extra: y\n\ntext\n"
+)
+_REQUIREMENTS = (
+    "# comment\ndemo[a,b] >= 1.0, != 2 ; python_version > '3.8' --hash=sha256:"
+    + _DIGEST
+    + "\n-r other.txt\n-c limits.txt\n--index-url https://a.test/simple \\\n --pre\n"
+    "-e git+https://a.test/b.git@main#egg=c\n./folder[x]\nname @ https://a.test/n-1.0.tar.gz\n"
+    "${NAME}==1\n"
+)
+_LOCK = (
+    'lock-version = "1.0"\ncreated-by = "x"\nrequires-python = ">=3.8"\n[[packages]]\n'
+    f'name = "demo"\nversion = "1.0"\n[[packages.wheels]]\nname = "{_NAME}"\n'
+    f'url = "https://a.test/{_NAME}"\nsize = 5\nhashes = {{sha256 = "{_DIGEST}"}}\n'
+)
+_PROFILE = '[supported.x86_64]\nlevel = ["v3", "v2"]\n[target]\npython = "3.12"\n'
+_WHEEL_FILE = make_wheel("demo").content
+
+TARGETS = {
+    "filename": Target(
+        _filename, (_NAME.encode(), b"a_b-1!2.0rc1+x-1a-cp312.cp313-abi3-linux_x86_64-v3.whl"), 200
+    ),
+    "variants": Target(_variants, (json.dumps(_DOCUMENT).encode(),), 4096),
+    "simple-json": Target(_simple_json, (json.dumps(_PAGE_JSON).encode(),), 2048),
+    "simple-html": Target(_simple_html, (_PAGE_HTML.encode(),), 2048),
+    "metadata": Target(_metadata, (_METADATA.encode(),)),
+    "record": Target(_record, (b'a/b.py,sha256=x_-,12\n"c,d",,\n',)),
+    "requirements": Target(_requirements, (_REQUIREMENTS.encode(),)),
+    "requirement": Target(
+        _requirement, (b"demo[a] >=1.0,<2; os_name == 'nt'", b"a @ https://b"), 200
+    ),
+    "zip-directory": Target(_zip_directory, (_WHEEL_FILE,), 2048),
+    "wheel": Target(_wheel, (_WHEEL_FILE, make_wheel("demo", compress=False).content), 4096),
+    "profile": Target(_profile, (_PROFILE.encode(),)),
+    "pylock": Target(_lock, (_LOCK.encode(),)),
+    "entry-points": Target(
+        _entry_points, (b"[console_scripts]\ndemo = demo.main:run [x]\n[gui_scripts]\ng = a:b\n",)
+    ),
+}
+"""Every target, by name."""
