@@ -240,7 +240,7 @@ def _read_package(
 
 
 def _with_index(link: Link, index: str) -> Link:
-    from dataclasses import replace
+    from vinstall.values import replace
 
     return replace(link, index=index)
 

@@ -7,7 +7,7 @@ bodies and gives the same behaviour, but writes ``__init__`` when the first valu
 the other methods are written once, for all classes. ``dataclasses.replace``, ``asdict`` and
 ``fields`` work on the values. For type checkers it is ``dataclasses.dataclass`` itself.
 
-Only what this project uses is here: ``frozen=True, slots=True``, ``order``, and fields with
+Only what this project uses is here: ``frozen``, ``slots`` and ``order``, and fields with
 ``default``, ``default_factory``, ``hash`` and ``compare``; no inheritance of fields.
 """
 
@@ -46,14 +46,14 @@ class _Field:
 
 
 def _make_decorator(
-    *, frozen: bool, slots: bool, order: bool = False
-) -> Callable[[_Class], _Class]:
-    assert frozen, "values are frozen"
-    assert slots, "values have slots"
-    return lambda cls: _make_class(cls, order)
+    cls: _Class | None = None, *, frozen: bool = False, slots: bool = False, order: bool = False
+) -> Any:
+    if cls is not None:
+        return _make_class(cls, frozen, slots, order)
+    return lambda cls: _make_class(cls, frozen, slots, order)
 
 
-def _make_class(cls: _Class, order: bool) -> _Class:
+def _make_class(cls: _Class, frozen: bool, slots: bool, order: bool) -> _Class:
     namespace = dict(cls.__dict__)
     fields = {}
     for name, annotation in namespace.get("__annotations__", {}).items():
@@ -70,12 +70,13 @@ def _make_class(cls: _Class, order: bool) -> _Class:
     hashed = _getter(
         [name for name, one in fields.items() if (one.compare if one.hash is None else one.hash)]
     )
-    namespace["__slots__"] = names
+    if slots:
+        namespace["__slots__"] = names
     namespace.setdefault("__match_args__", names)
     namespace["__value_fields__"] = fields
     namespace["__dataclass_fields__"] = _RealFields()
     namespace["__dataclass_params__"] = None
-    for name, method in _METHODS.items():
+    for name, method in {**_METHODS, **(_REFUSALS if frozen else {})}.items():
         namespace.setdefault(name, method)
     made: Any = None
 
@@ -95,7 +96,7 @@ def _make_class(cls: _Class, order: bool) -> _Class:
     if "__eq__" not in cls.__dict__:
         namespace["__eq__"] = is_equal
     if cls.__dict__.get("__hash__") is None:
-        namespace["__hash__"] = make_hash
+        namespace["__hash__"] = make_hash if frozen else None
     namespace["__init__"] = make
     if order:
         for name, compare in _orders(compared).items():
@@ -122,7 +123,7 @@ def _write_init(cls: _Class, fields: dict[str, Any]) -> Callable[..., None]:
     known: dict[str, object] = {"MISSING": _MISSING}
     arguments, body = [], []
     for name, one in fields.items():
-        known[f"set_{name}"] = getattr(cls, name).__set__
+        known[f"set_{name}"] = _setter(cls, name)
         if one.default_factory is not _MISSING:
             known[f"make_{name}"] = one.default_factory
             arguments.append(f"{name}=MISSING")
@@ -142,6 +143,14 @@ def _write_init(cls: _Class, fields: dict[str, Any]) -> Callable[..., None]:
     init: Any = known["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init  # type: ignore[no-any-return]
+
+
+def _setter(cls: _Class, name: str) -> Callable[[object, object], None]:
+    """What sets a field, of a frozen value too."""
+    if "__slots__" in cls.__dict__:
+        set_slot: Callable[[object, object], None] = cls.__dict__[name].__set__
+        return set_slot
+    return lambda value, content: object.__setattr__(value, name, content)
 
 
 def _orders(compared: Callable[[Any], Any]) -> dict[str, Callable[[Any, Any], Any]]:
@@ -196,32 +205,38 @@ def _refuse_delete(self: object, name: str) -> None:
 
 
 def _show(self: Any) -> str:
-    parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+    parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__value_fields__)
     return f"{self.__class__.__qualname__}({parts})"
 
 
 def _get_state(self: Any) -> list[object]:
-    return [getattr(self, name) for name in self.__slots__]
+    return [getattr(self, name) for name in self.__value_fields__]
 
 
 def _set_state(self: Any, state: list[object]) -> None:
-    for name, value in zip(self.__slots__, state, strict=True):
+    for name, value in zip(self.__value_fields__, state, strict=True):
         object.__setattr__(self, name, value)
 
 
+_REFUSALS = {"__setattr__": _refuse_set, "__delattr__": _refuse_delete}
 _METHODS = {
-    "__setattr__": _refuse_set,
-    "__delattr__": _refuse_delete,
     "__repr__": _show,
     "__getstate__": _get_state,
     "__setstate__": _set_state,
 }
 
 
+def _replace(value: Any, /, **changes: Any) -> Any:
+    """The same value with other fields (see ``dataclasses.replace``)."""
+    old = {name: getattr(value, name) for name in value.__value_fields__ if name not in changes}
+    return value.__class__(**old, **changes)
+
+
 if TYPE_CHECKING:
-    from dataclasses import dataclass, field
+    from dataclasses import dataclass, field, replace
 else:
     dataclass = _make_decorator
     field = _Field
+    replace = _replace
 
-__all__ = ["dataclass", "field"]
+__all__ = ["dataclass", "field", "replace"]

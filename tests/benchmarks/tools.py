@@ -73,6 +73,8 @@ def make_tools(
         "HOME": str(home),
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
+        "PIP_CONFIG_FILE": os.devnull,  # and no settings of this machine
+        "UV_NO_CONFIG": "1",
         "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
     }
     beside = Path(sys.executable).parent

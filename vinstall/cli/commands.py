@@ -90,9 +90,13 @@ def _write_text(path: str, text: str) -> None:
 def install(settings: Settings, arguments: Arguments, console: Console) -> int:
     """``vinstall install``."""
     _check_asked(settings, "install")
-    from vinstall.workflow.install import run_install
+    from vinstall.workflow.satisfied import tell_satisfied
 
     with _observing(console) as observer:
+        if tell_satisfied(settings, observer):
+            return 0
+        from vinstall.workflow.install import run_install
+
         result = run_install(settings, observer)
     _write_report(settings, result, console)
     _tell_install(result, console, warn=arguments.flag("warn_conflicts", True))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from vinstall.events import (
     Uninstalled,
     Warned,
 )
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from types import TracebackType

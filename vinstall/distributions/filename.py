@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from vinstall.errors import WheelFormatError
 from vinstall.values import dataclass
-from vinstall.variants.properties import is_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,6 +117,8 @@ def parse_wheel_filename(filename: str) -> WheelFilename:
         build = (int(number[1]), number[2])
         rest = rest[1:]
     if len(rest) == 4:
+        from vinstall.variants.properties import is_label
+
         label = rest.pop()
         if not is_label(label):
             raise WheelFormatError(

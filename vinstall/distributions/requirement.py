@@ -8,13 +8,12 @@ version specifier and the marker, and is imported only where there is one.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.errors import RequirementError
-from vinstall.values import dataclass, field
+from vinstall.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import SDIST_SUFFIXES
 from vinstall.distributions.requirement import Requirement, parse_requirement, split_url_marker
 from vinstall.errors import RequirementError
+from vinstall.values import dataclass, field, replace
 from vinstall.variants.markers import find_illegal_variant_marker
 from vinstall.variants.properties import is_label
 

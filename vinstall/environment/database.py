@@ -71,12 +71,12 @@ class InstalledDatabase:
     def _list_all(self) -> dict[str, tuple[str, str]]:
         found: dict[str, tuple[str, str]] = {}
         for folder in self._folders:
-            for project, name in _list_folder(folder):
+            for project, name in list_folder(folder):
                 found.setdefault(project, (folder, name))
         return found
 
 
-def _list_folder(folder: str) -> list[tuple[str, str]]:
+def list_folder(folder: str) -> list[tuple[str, str]]:
     """(normalized project, entry name) for every distribution in one folder."""
     found = []
     try:
@@ -116,7 +116,7 @@ def read_distribution(folder: str, name: str) -> InstalledDistribution | None:
         except (OSError, IndexError, UnicodeDecodeError):
             return None
         stem = normalize_name(name[: -len(".egg-link")])
-        for project, entry in _list_folder(location):
+        for project, entry in list_folder(location):
             if project == stem and entry.endswith("egg-info"):
                 metadata = _read_metadata(Path(location, entry))
                 break

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -236,6 +235,7 @@ def _read_kept(path: Path) -> Target | None:
 
 def _keep(path: Path, target: Target) -> None:
     import json
+    from dataclasses import asdict
 
     from vinstall.files import write_atomically
 
@@ -252,6 +252,7 @@ def foreign_target(target: Target, settings: TargetSettings) -> Target:
     What is not named stays as it is, as in pip; markers follow the named Python version only.
     """
     from vinstall.environment.tags import compose_tags, expand_platform, iter_platforms
+    from vinstall.values import replace
 
     version = target.version
     major, minor = target.python_version

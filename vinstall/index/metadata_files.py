@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from vinstall.errors import HashMismatchError, IndexAccessError
 from vinstall.events import Noted, SilentObserver
 from vinstall.index.address import file_url, path_of, redact_url, strip_credentials
 from vinstall.index.client import StatusError
+from vinstall.values import replace
 
 if TYPE_CHECKING:
     from vinstall.distributions.link import Link

@@ -9,7 +9,6 @@ a warning while another place has the project, else an error. A user who ranks i
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +50,7 @@ from vinstall.index.places import (
 from vinstall.index.response_cache import KeptPage, ResponseCache, freshness_of, now
 from vinstall.index.simple import PAGE_TYPES, parse_simple_page
 from vinstall.index.variant_files import VariantFiles
+from vinstall.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

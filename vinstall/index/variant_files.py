@@ -7,7 +7,6 @@ warning names the file, the place, the reason, and what was used instead.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from vinstall.errors import VariantMetadataError, VinstallError
 from vinstall.events import Noted
 from vinstall.index.address import redact_url
 from vinstall.index.answers import Answers
+from vinstall.values import replace
 from vinstall.variants.metadata import VariantMetadata, combine_metadata
 from vinstall.variants.readers import MAX_BYTES, read_variant_metadata, read_wheel_metadata
 

@@ -16,10 +16,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from vinstall.install.removal import bytecode_files
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +49,6 @@ class Intent:
     names: Sequence[str] = ()
 
 
-@dataclass
 class Journal:
     """A change in progress.
 
@@ -60,9 +58,10 @@ class Journal:
         stash: Path → where it is moved aside.
     """
 
-    folder: str
-    intent: Intent
-    stash: Mapping[str, str] = field(repr=False)
+    def __init__(self, folder: str, intent: Intent, stash: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.intent = intent
+        self.stash = stash
 
     @classmethod
     def begin(cls, site_packages: str, intent: Intent) -> Journal:
@@ -176,6 +175,8 @@ class Journal:
                 folder, name = os.path.split(target)
                 cache = os.path.join(folder, "__pycache__")
                 if cache not in caches:
+                    from vinstall.install.removal import bytecode_files
+
                     caches[cache] = bytecode_files(cache)
                 for compiled in caches[cache].get(name[:-3], ()):
                     self._remove_new(os.path.join(cache, compiled))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vinstall.errors import ConfigurationError, VinstallError
@@ -14,7 +13,7 @@ from vinstall.providers.answers import AnswerCache, answer_key, own_python
 from vinstall.providers.choose import Decision, TrustedPlugin, choose_provider
 from vinstall.providers.messages import PluginAnswer, PluginRequest
 from vinstall.providers.run import MASKS, ask_plugins, clean_environment
-from vinstall.values import dataclass, field
+from vinstall.values import dataclass, field, replace
 from vinstall.variants.properties import ABI_DEPENDENCY
 from vinstall.variants.supported import SupportedProperties
 

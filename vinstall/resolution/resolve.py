@@ -126,9 +126,9 @@ def _collect(
     needs: dict[str, set[str]] = {}
     parents: dict[str, set[str]] = {}
     texts: dict[str, str] = {}
-    for project, group in nodes.items():
+    for project, group in sorted(nodes.items()):
         needs[project] = set()
-        for node in group:
+        for node in sorted(group, key=lambda node: node.key):
             for need in adapter.get_dependencies(node):
                 other = need.key.partition("[")[0]
                 if other == project or other not in nodes:

@@ -7,7 +7,6 @@ distributions last. Every file left out is a ``Refusal`` with its reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +20,7 @@ from vinstall.distributions.filename import (
 from vinstall.distributions.requirement import parse_specifier
 from vinstall.errors import RequirementError, VariantMetadataError, WheelFormatError
 from vinstall.resolution.candidate import Candidate, ChosenVariant
+from vinstall.values import dataclass, field
 from vinstall.variants.metadata import VariantMetadata
 from vinstall.variants.ordering import (
     RankedVariant,

@@ -12,13 +12,13 @@ import contextlib
 import json
 import os
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.errors import InstallError, WheelFormatError
+from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

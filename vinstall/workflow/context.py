@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.errors import ProfileError, RequirementError, VariantMetadataError
 from vinstall.events import Noted, Warned
+from vinstall.values import dataclass, field
 from vinstall.workflow.work_folder import WorkFolder, remove_abandoned
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Context:
             return foreign_target(self.base_target, wanted)
         profile = self.profile
         if profile is not None and profile.target is not None:
-            from dataclasses import replace
+            from vinstall.values import replace
 
             made_for = profile.target
             return replace(

@@ -151,7 +151,8 @@ def run_doctor(settings: Settings, observer: Observer, sources: Sequence[str] = 
         sources: Configuration files and variables in force, as the command line read them.
     """
     import platform
-    from dataclasses import replace
+
+    from vinstall.values import replace
 
     quick = replace(settings.index, timeout=min(settings.index.timeout, _PATIENCE), retries=0)
     context = Context(replace(settings, index=quick), observer)

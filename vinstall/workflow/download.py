@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.errors import UsageError, VinstallError
 from vinstall.events import FileKept, FileSaved
-from vinstall.values import dataclass
+from vinstall.values import dataclass, replace
 from vinstall.workflow.context import Context
 from vinstall.workflow.install import (
     check_foreign,
@@ -17,7 +16,8 @@ from vinstall.workflow.install import (
     tell_built,
     tell_collecting,
 )
-from vinstall.workflow.resolving import gather, resolve_requests, tell_places
+from vinstall.workflow.places import tell_places
+from vinstall.workflow.resolving import gather, resolve_requests
 from vinstall.workflow.sources import is_folder, is_versioned
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def run_download(
             check_foreign(context, needs_target=False)
         gathered = gather(context)
         place = _make_folder(folder)
-        tell_places(context)
+        tell_places(context.settings.index, context.observer)
         resolved = resolve_requests(context, gathered)
         tell_collecting(context, resolved)
         downloader = Downloader(context.client, context.settings.cache_dir, observer)

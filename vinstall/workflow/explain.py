@@ -117,7 +117,7 @@ def run_explain(settings: Settings, observer: Observer) -> Explanation:
     Raises:
         VinstallError: It can not be resolved.
     """
-    from dataclasses import replace
+    from vinstall.values import replace
 
     settings = replace(
         settings, resolve=replace(settings.resolve, ignore_installed=True), dry_run=True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from vinstall.distributions.requirements_file import (
 )
 from vinstall.errors import RequirementError, UsageError
 from vinstall.settings import Names
-from vinstall.values import dataclass
+from vinstall.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

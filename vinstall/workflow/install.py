@@ -30,7 +30,8 @@ from vinstall.resolution.adapter import merge_hashes
 from vinstall.values import dataclass
 from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.context import Context, finish_earlier
-from vinstall.workflow.resolving import Resolved, gather, resolve_requests, tell_places
+from vinstall.workflow.places import tell_places
+from vinstall.workflow.resolving import Resolved, gather, resolve_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -104,7 +105,7 @@ def install_in(context: Context) -> InstallResult:
             context.observer.receive(Noted(note, verbosity=0))
         finish_earlier(context.observer, paths)
     gathered = _gather_or_lock(context)
-    tell_places(context)
+    tell_places(context.settings.index, context.observer)
 
     def decide() -> Resolved:
         return resolve_requests(context, gathered)
@@ -506,7 +507,7 @@ def _keep_existing(context: Context, wheel: StoredWheel) -> StoredWheel | None:
     folder = context.settings.target.target_dir
     if not folder or context.settings.resolve.upgrade:
         return wheel
-    from dataclasses import replace
+    from vinstall.values import replace
 
     place = Path(folder).resolve()
     tops = dict.fromkeys(file.path.partition("/")[0] for file in wheel.files)

@@ -7,7 +7,6 @@ of all these builds are in it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from vinstall.lockfile import (
     parse_lock,
     select_packages,
 )
-from vinstall.values import dataclass
+from vinstall.values import dataclass, replace
 from vinstall.workflow.context import Context, finish_earlier
 from vinstall.workflow.gather import Gathered
 from vinstall.workflow.resolving import gather, make_rules, resolve_requests

@@ -79,7 +79,7 @@ def check_profile(path: str, settings: Settings, observer: Observer) -> ProfileC
     Raises:
         ProfileError: The profile can not be read, or is wrong.
     """
-    from dataclasses import replace
+    from vinstall.values import replace
 
     profile = read_profile(path)
     without = replace(settings, variants=replace(settings.variants, profile=""))

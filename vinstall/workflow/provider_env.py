@@ -158,9 +158,8 @@ def prepare_environment(
         VinstallError: It can not be made.
         OSError: The same.
     """
-    from dataclasses import replace
-
     from vinstall.files import lock_between_processes
+    from vinstall.values import replace
 
     if context.settings.cache_dir:
         base = Path(context.settings.cache_dir, FOLDER)
@@ -337,7 +336,8 @@ def forget_package(cache_dir: str, package: str) -> int:
         How many environments were removed.
     """
     import shutil
-    from dataclasses import replace
+
+    from vinstall.values import replace
 
     base = Path(cache_dir, FOLDER)
     count = 0

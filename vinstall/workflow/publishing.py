@@ -7,13 +7,12 @@ dist-info folder) and "Index-level metadata".
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import WheelFilename, parse_wheel_filename
 from vinstall.errors import UsageError, VariantMetadataError, VinstallError, WheelFormatError
-from vinstall.values import dataclass
+from vinstall.values import dataclass, replace
 from vinstall.variants.metadata import VariantMetadata, combine_metadata
 from vinstall.variants.properties import (
     ABI_DEPENDENCY,

@@ -6,13 +6,12 @@ from where it came; all of them in one change.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.record import parse_record
 from vinstall.errors import WheelFormatError
 from vinstall.settings import Names, RequestSettings
-from vinstall.values import dataclass
+from vinstall.values import dataclass, replace
 from vinstall.workflow.context import Context
 
 if TYPE_CHECKING:

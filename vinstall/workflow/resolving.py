@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
@@ -17,7 +16,7 @@ from vinstall.plan import (
     make_plan,
 )
 from vinstall.resolution.selection import Rules
-from vinstall.values import dataclass
+from vinstall.values import dataclass, replace
 from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.gather import Gathered, gather_requirements
 
@@ -66,22 +65,6 @@ def gather(context: Context) -> Gathered:
             del context.client
         context.settings = gathered.settings
     return gathered
-
-
-def tell_places(context: Context) -> None:
-    """Say where files are looked for, unless that is PyPI alone."""
-    from vinstall.index.address import redact_url
-    from vinstall.settings import PYPI_URL
-
-    index = context.settings.index
-    urls = () if index.no_index else (index.index_url, *index.extra_index_urls)
-    for title, places in (
-        ("indexes", () if urls == (PYPI_URL,) else urls),
-        ("links", index.find_links),
-    ):
-        if any(places):
-            listed = ", ".join(redact_url(place) for place in places if place)
-            context.observer.receive(Noted(f"Looking in {title}: {listed}", verbosity=0))
 
 
 def resolve_requests(

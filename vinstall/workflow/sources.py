@@ -7,7 +7,6 @@ of it; only what does not say so is built before it is known to be wanted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from vinstall.distributions.filename import normalize_name, parse_sdist_filename
 from vinstall.errors import BuildError, WheelFormatError
 from vinstall.events import FileChosen, Noted
 from vinstall.index.address import file_url, path_of
+from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
