@@ -53,10 +53,16 @@ def _make_decorator(
     return lambda cls: _make_class(cls, frozen, slots, order)
 
 
+def _annotations(cls: _Class) -> dict[str, Any]:
+    """The annotations of a class body; from 3.14 on they are worked out when asked for."""
+    found: dict[str, Any] = cls.__dict__.get("__annotations__") or cls.__annotations__
+    return found
+
+
 def _make_class(cls: _Class, frozen: bool, slots: bool, order: bool) -> _Class:
     namespace = dict(cls.__dict__)
     fields = {}
-    for name, annotation in namespace.get("__annotations__", {}).items():
+    for name, annotation in _annotations(cls).items():
         if str(annotation).startswith("ClassVar"):
             continue
         given = namespace.pop(name, _MISSING)

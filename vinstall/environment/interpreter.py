@@ -314,7 +314,8 @@ def check_guards(target: Target, settings: TargetSettings, environment: Mapping[
     raise ExternallyManagedError(
         "This environment is externally managed",
         read_managed_text(marker),
-        "Make a virtual environment (python3 -m venv .venv) and name it (--python .venv). To change this one all the same, add --break-system-packages.",
+        "Make a virtual environment (python3 -m venv .venv) and name it (--python .venv). "
+        "To change this one all the same, add --break-system-packages.",
     )
 
 

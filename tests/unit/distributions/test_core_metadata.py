@@ -24,7 +24,8 @@ def test_fields_end_at_the_first_blank_line() -> None:
 
 def test_a_line_of_blanks_goes_on_with_its_field() -> None:
     found = parse_core_metadata(
-        b"Name: a\r\nVersion: 1\r\nLicense: one\r\n        \r\n        two\x0c\r\nRequires-Dist: b\r\n",
+        b"Name: a\r\nVersion: 1\r\nLicense: one\r\n        \r\n        two\x0c\r\n"
+        b"Requires-Dist: b\r\n",
         "a",
     )
     assert found.requires_dist == ("b",)

@@ -89,7 +89,10 @@ def test_global_options() -> None:
 
 
 def test_line_options() -> None:
-    text = f"a==1 --hash=sha256:{SHA} \\\n --hash sha256:{SHA.upper()} --variant=cu128\nb --variant null\n"
+    text = (
+        f"a==1 --hash=sha256:{SHA} \\\n --hash sha256:{SHA.upper()} --variant=cu128\n"
+        "b --variant null\n"
+    )
     found = parse_requirements_file("r", around({"r": text}))
     first, second = found.requirements
     assert first.hashes == {"sha256": frozenset({SHA})}
