@@ -109,9 +109,13 @@ def _requirements(data: bytes) -> None:
     def read(location: str) -> str:
         if location == "/work/requirements.txt":
             return text
+        if location.endswith(("/other.txt", "/limits.txt")):
+            return ""
         raise RequirementError(f"{location} is not there")
 
-    around = Surroundings(read, lambda path: False, lambda path: False, {"NAME": "x"}, "/work")
+    around = Surroundings(
+        read, lambda path: path == "/work/folder", lambda path: False, {"NAME": "x"}, "/work"
+    )
     parse_requirements_file("/work/requirements.txt", around)
 
 
@@ -143,7 +147,7 @@ def _wheel(data: bytes) -> None:
 def _profile(data: bytes) -> None:
     profile = parse_profile(_text(data), "a fuzzed file")
     again = parse_profile(format_profile(profile), "a written file")
-    assert again.supported == profile.supported
+    assert again.supported.namespaces == profile.supported.namespaces
 
 
 def _lock(data: bytes) -> None:
@@ -205,7 +209,10 @@ _LOCK = (
     f'name = "demo"\nversion = "1.0"\n[[packages.wheels]]\nname = "{_NAME}"\n'
     f'url = "https://a.test/{_NAME}"\nsize = 5\nhashes = {{sha256 = "{_DIGEST}"}}\n'
 )
-_PROFILE = '[supported.x86_64]\nlevel = ["v3", "v2"]\n[target]\npython = "3.12"\n'
+_PROFILE = (
+    'schema = 1\n[target]\ntags = ["py3-none-any"]\n[target.markers]\nos_name = "posix"\n'
+    '[supported.x86_64]\nlevel = ["v3", "v2"]\n'
+)
 _WHEEL_FILE = make_wheel("demo").content
 
 TARGETS = {
