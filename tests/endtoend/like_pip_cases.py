@@ -122,7 +122,7 @@ MEANT = (
     ),
     Difference(
         "record",
-        r"share/tool\.txt,",
+        r"(share/tool\.txt|bin/tool-script),",
         "RECORD of --target tells where the file is, not where it was before it was moved.",
         r"install\.target-with-scripts",
     ),
