@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from vinstall.errors import InstallError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
 BLOCK = 1024 * 1024
@@ -88,29 +88,101 @@ def copy_hashed(source: Path, target: Path, algorithms: Iterable[str]) -> dict[s
     return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
-@contextlib.contextmanager
-def lock_between_processes(path: Path, timeout: float = -1) -> Iterator[None]:
-    """Hold a lock that only one process (and one thread of it) has at a time.
+class ProcessLock:
+    """A lock that only one process (and one holder in it) has at a time.
+
+    It belongs to an open file, so that it is free when its process ends in any way.
 
     Args:
         path: The lock file. It stays behind, empty, because removing it would race.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._release: Callable[[], None] | None = None
+
+    def acquire(self, timeout: float = -1) -> bool:
+        """Take the lock.
+
+        Args:
+            timeout: Seconds to wait; 0 tries once, a negative number waits for ever.
+
+        Returns:
+            Whether it was taken; not where somebody else holds it and the time is over.
+
+        Raises:
+            OSError: The lock file can not be made.
+            NotImplementedError: The file system has no locks.
+        """
+        try:
+            import fcntl
+        except ImportError:
+            return self._acquire_elsewhere(timeout)
+        import errno
+        import time
+
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(self._path, flags, 0o644)
+        end, wait = time.monotonic() + timeout, 0.001
+        try:
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError as error:
+                    if error.errno == errno.ENOSYS:
+                        raise NotImplementedError(str(error)) from error
+                    if error.errno not in (errno.EAGAIN, errno.EACCES):
+                        raise
+                if timeout >= 0 and time.monotonic() >= end:
+                    os.close(descriptor)
+                    return False
+                time.sleep(wait)
+                wait = min(wait * 2, 0.1)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._release = lambda: os.close(descriptor)
+        return True
+
+    def release(self) -> None:
+        """Give the lock back."""
+        if self._release is not None:
+            self._release()
+            self._release = None
+
+    def _acquire_elsewhere(self, timeout: float) -> bool:
+        """Take it where the system has no ``flock``; this import takes its time."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(str(self._path), thread_local=False)
+        try:
+            lock.acquire(timeout=timeout)
+        except Timeout:
+            return False
+        self._release = lock.release
+        return True
+
+
+@contextlib.contextmanager
+def lock_between_processes(path: Path, timeout: float = -1) -> Iterator[None]:
+    """Hold a ``ProcessLock``, whose folder is made where it is missing.
+
+    Args:
+        path: The lock file.
         timeout: Seconds to wait; 0 tries once, a negative number waits as long as it takes.
 
     Raises:
         InstallError: Somebody else holds the lock and the time is over.
         OSError: The lock file can not be made.
     """
-    from filelock import FileLock, Timeout
-
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(str(path), thread_local=False)
-    try:
-        lock.acquire(timeout=timeout)
-    except Timeout as error:
+    lock = ProcessLock(path)
+    if not lock.acquire(timeout):
         raise InstallError(
             f"another process holds the lock {path}",
             fix="wait until it is done and try again",
-        ) from error
+        )
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ import vinstall
 ROOT = Path(vinstall.__file__).parent
 
 ROWS = [
-    {"errors", "events", "files", "settings"},
+    {"errors", "events", "files", "settings", "values"},
     {"variants", "distributions"},
     {"resolution", "plan", "lockfile", "profile"},
     {"index", "providers", "environment", "wheel", "install", "builder", "children"},
@@ -25,6 +25,8 @@ STAIRS = {
     ("install", "wheel"),
     ("environment", "children"),
     ("files", "errors"),
+    ("events", "values"),
+    ("settings", "values"),
 }
 """Imports across one row that are allowed, beside the values of ``resolution``."""
 VALUES = {("plan", "resolution"), ("lockfile", "resolution")}

@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
+from vinstall.files import ProcessLock
 
 LOCK_NAME = "in-use"
 YOUNG_SECONDS = 60
@@ -33,7 +31,7 @@ class WorkFolder:
     def __init__(self, base: str | Path | None, prefix: str) -> None:
         import tempfile
 
-        self._lock: BaseFileLock | None = None
+        self._lock: ProcessLock | None = None
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
             try:
@@ -76,21 +74,17 @@ def _remove_if_abandoned(folder: Path) -> None:
             if time.time() - folder.stat().st_mtime > YOUNG_SECONDS:
                 _remove_tree(folder)
             return
-        from filelock import Timeout
-
-        try:
-            lock = _lock_in(folder)
-        except Timeout:
+        lock = ProcessLock(folder / LOCK_NAME)
+        if not lock.acquire(0):
             return
         _remove_tree(folder)
         lock.release()
 
 
-def _lock_in(folder: Path) -> BaseFileLock:
-    from filelock import FileLock
-
-    lock = FileLock(str(folder / LOCK_NAME), thread_local=False)
-    lock.acquire(timeout=0)
+def _lock_in(folder: Path) -> ProcessLock:
+    lock = ProcessLock(folder / LOCK_NAME)
+    if not lock.acquire(0):
+        raise BlockingIOError(f"{folder} is being removed")
     return lock
 
 
