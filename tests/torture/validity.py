@@ -59,7 +59,11 @@ def _check_record(library: Path, info: Path, owned: set[Path]) -> Iterator[str]:
         text = (info / "RECORD").read_text("utf-8")
     except OSError:
         return
-    for path, digest, size in csv.reader(text.splitlines()):
+    for row in csv.reader(text.splitlines()):
+        if len(row) != 3 or (row[2] and not row[2].isdecimal()):
+            yield f"half: {info.name} has a RECORD with the row {row}"
+            continue
+        path, digest, size = row
         whole = Path(str((library / path).absolute()))
         whole = whole.parent.resolve() / whole.name
         owned.add(whole)

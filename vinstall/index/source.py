@@ -97,6 +97,7 @@ class IndexSource:
         self._metadata: Answers[CoreMetadata] = Answers(self._pool)
         self._lock = threading.Lock()
         self._told: set[str] = set()
+        self._shared: dict[str, int] = {}
 
     def close(self) -> None:
         """Give up what was begun ahead."""
@@ -115,6 +116,13 @@ class IndexSource:
     ) -> VariantMetadata:
         """The variant metadata of one release on one index (see ``PackageSource``)."""
         return self._variants.read(files, wheels)
+
+    def take_shared(self) -> tuple[str, ...]:
+        """Projects that more than one index has and no pin ties to one; told only once."""
+        with self._lock:
+            found = tuple(sorted(self._shared))
+            self._shared.clear()
+        return found
 
     def prefetch_links(self, projects: Iterable[str]) -> None:
         """Begin to fetch pages; never raises."""
@@ -136,6 +144,7 @@ class IndexSource:
         places: list[IndexAccessError] = []
         problems: list[IndexAccessError] = []
         pinned = self._settings.pins.get(project)
+        having = 0
         for place in () if pinned else self._settings.find_links:
             try:
                 found += self._find_flat(place, project)
@@ -153,11 +162,15 @@ class IndexSource:
                 problems.append(error)
             else:
                 found += links
+                having += bool(links)
                 if links and self._settings.first_index:
                     break
                 continue
             if self._settings.first_index:
                 raise problems[-1]
+        if having > 1:
+            with self._lock:
+                self._shared[project] = having
         if found:
             for problem in problems:
                 self._warn("index-unusable", f"{problem}. It is skipped.", problem.fix)

@@ -154,6 +154,7 @@ def finish_install(
     from vinstall.install.transaction import environment_lock, recover
     from vinstall.workflow.drift import find_drift
     from vinstall.workflow.space import check_space, needs_of_install
+    from vinstall.workflow.startup_files import describe_startup_files
 
     _tell_kept(context, resolved)
     hints = find_drift(context, resolved.plan)
@@ -164,6 +165,8 @@ def finish_install(
     resolved, fetched = _fetch_agreed(context, resolved, decide)
     wheels = [one.wheel for one in fetched.values()]
     check_space(needs_of_install(wheels, Path(paths["purelib"])))
+    if line := describe_startup_files(wheels):
+        context.observer.receive(Noted(line, verbosity=0))
     with environment_lock(Path(paths["purelib"]), context.observer):
         changed = recover(paths, context.observer)
         if changed or not context.installed.is_current():

@@ -140,6 +140,14 @@ def resolve_requests(
         )
     finally:
         context.observer.receive(StageFinished("resolve"))
+    if shared := context.source.take_shared():
+        context.observer.receive(
+            Noted(
+                f"On more than one index: {', '.join(shared)}. To take a project from one of "
+                "them only, add --index-pin NAME=URL.",
+                verbosity=0,
+            )
+        )
 
     def before(project: str) -> InstalledDistribution | None:
         if target.is_foreign or settings.target.target_dir:
