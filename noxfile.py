@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 from packaging.requirements import Requirement
 
 nox.needs_version = ">=2025.2.9"
@@ -72,6 +73,24 @@ def bench(session: nox.Session) -> None:
     """Measure vinstall beside pip and uv; see ``tests/benchmarks``."""
     install_project(session, *group("bench"))
     session.run("python", "-m", "tests.benchmarks", *session.posargs)
+
+
+@nox.session
+def torture(session: nox.Session) -> None:
+    """Kill, crowd and starve vinstall, pip and uv; see ``tests/torture``."""
+    install_project(session, *group("test"), *group("bench"))
+    session.run("python", "-m", "tests.torture", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Feed each parser with a million inputs; ``-- record --runs 5000`` for one of them."""
+    install_project(session, *group("test"))
+    try:
+        session.install(*group("fuzz"))
+    except CommandFailed:
+        session.log("atheris is not available for this Python: input is changed at random")
+    session.run("python", "-m", "tests.fuzz", *(session.posargs or ["all"]))
 
 
 @nox.session
