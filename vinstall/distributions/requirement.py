@@ -64,6 +64,12 @@ def parse_marker(text: str) -> Marker:
         ) from error
 
 
+@lru_cache(maxsize=65536)
+def _fits(specifier: str, version: str) -> bool:
+    """Whether a version is in a specifier; a resolver asks the same many times."""
+    return parse_specifier(specifier).contains(version, prereleases=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """What is asked for.
@@ -115,7 +121,7 @@ class Requirement:
         """Whether a version satisfies the specifier; pre-releases count as any other."""
         if not self.specifier:
             return True
-        return parse_specifier(self.specifier).contains(version, prereleases=True)
+        return _fits(self.specifier, version)
 
     def applies(self, environment: Mapping[str, Any], extras: frozenset[str] = frozenset()) -> bool:
         """Whether the marker holds in an environment, for any of the extras (or none).

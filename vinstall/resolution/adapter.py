@@ -156,6 +156,7 @@ class Adapter(_Base):
         self._observer = observer
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._pages: dict[str, tuple[Release, ...]] = {}
+        self._final: dict[str, bool] = {}
         self._metadata: dict[Candidate, CoreMetadata] = {}
         self._edges: dict[Node, tuple[Need, ...]] = {}
         self._told: set[str] = set()
@@ -542,10 +543,11 @@ class Adapter(_Base):
         if len(labels) > 1:
             return
         label = next(iter(labels), "")
-        allowed = self._allowed_versions(project, requirements, releases)
-        chosen = [release for release in releases if release.version_text in allowed]
+        chosen: Iterable[Release] = self._iter_allowed(project, requirements, releases)
         if rules.resolve.prefer_binary:
-            chosen.sort(key=lambda release: not any(link.is_wheel for link in release.files))
+            chosen = sorted(
+                chosen, key=lambda release: not any(link.is_wheel for link in release.files)
+            )
         for release in chosen:
             key = (project, release.version_text)
             selection = self.selections.get(key)
@@ -562,6 +564,28 @@ class Adapter(_Base):
                 self.selections[key] = selection
             if selection.choices:
                 yield selection
+
+    def _iter_allowed(
+        self,
+        project: str,
+        requirements: Sequence[Requirement],
+        releases: Sequence[Release],
+    ) -> Iterator[Release]:
+        """Releases that fit, newest first; where all are final, none is compared in vain."""
+        final = self._final.get(project)
+        if final is None:
+            final = not any(release.version.is_prerelease for release in releases)
+            self._final[project] = final
+        if not final:
+            allowed = self._allowed_versions(project, requirements, releases)
+            yield from (release for release in releases if release.version_text in allowed)
+            return
+        combined = ",".join(one.specifier for one in requirements if one.specifier)
+        for release in releases:
+            if self._is_usable(release, combined) and all(
+                one.allows(release.version_text) for one in requirements
+            ):
+                yield release
 
     def _allowed_versions(
         self,
