@@ -128,3 +128,26 @@ def test_entry_points_hold_no_code(index: SimpleIndex, environment: Environment,
     assert result.returncode == 1, result
     assert "Traceback" not in result.stderr
     assert [path.name for path in environment.site_packages.iterdir()] == [".vinstall-lock"]
+
+
+@pytest.mark.parametrize("options", [(), ("--compile",)])
+def test_installing_wheels_runs_nothing_of_theirs(
+    index: SimpleIndex, environment: Environment, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    marker = tmp_path / "marker"
+    code = f"import pathlib; pathlib.Path({str(marker)!r}).write_text('ran')\n"
+    index.add(
+        make_wheel(
+            "demo",
+            files={"demo.py": code, "demo.pth": code, "sitecustomize.py": code, "setup.py": code},
+            entry_points={"console_scripts": ["demo = demo:main"], "variant_plugins": ["x = demo"]},
+        ),
+        make_wheel("other"),
+    )
+    words = ("install", "--index-url", index.simple_url, *options)
+    environment.vinstall(*words, "demo").check()
+    environment.vinstall(*words, "other").check()
+    environment.vinstall("list").check()
+    environment.vinstall("check", "--repair", "--index-url", index.simple_url).check()
+    environment.vinstall("uninstall", "--yes", "demo").check()
+    assert not marker.exists()

@@ -581,7 +581,8 @@ def _compile(
     ]
     if not sources:
         return {}
-    command = [executable, "-I", "-m", "compileall", "-qq", "-i", "-"]
+    # without site: what was just installed must not run, path configuration files neither
+    command = [executable, "-I", "-S", "-m", "compileall", "-qq", "-i", "-"]
     if len(sources) > 200:
         command += ["-j", "0"]
     with contextlib.suppress(OSError):
