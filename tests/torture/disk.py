@@ -31,7 +31,7 @@ def run_small_files(bench: Bench, count: int, chance: random.Random) -> Tally:
     bench.run(environment, ["install", "alpha==1.0"])
     for _ in range(count):
         words = choose_words(chance, environment)
-        limit = int(2 ** chance.uniform(3, 17))
+        limit = int(2 ** chance.uniform(8, 18))
 
         def before(size: int = limit) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

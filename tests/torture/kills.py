@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -75,6 +76,8 @@ def run_kills(bench: Bench, count: int, chance: random.Random) -> Tally:
     whole, changing = _measure(bench, environment)
     while tally.hit < count and tally.trials < 4 * count:
         tally.trials += 1
+        if tally.trials % 50 == 0:
+            print(f"{tally.hit} of {count} killed", file=sys.stderr, flush=True)
         words = choose_words(chance, environment)
         before = environment.installed()
         late = chance.random() < 0.5
