@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.endtoend.like_pip_world import Tool, Trace
 
 pytestmark = [
+    pytest.mark.comparison,
     pytest.mark.skipif(os.name == "nt", reason="the command lines name devices of POSIX"),
     pytest.mark.skipif(
         int(version("pip").partition(".")[0]) < 26, reason="an older pip behaves in other ways"
