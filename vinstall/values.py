@@ -1,7 +1,7 @@
 """Frozen values that cost next to nothing until they are used.
 
 ``dataclasses`` writes, compiles and runs the methods of each class when its module is
-imported, a third of a millisecond a class, and imports ``inspect``. A command imports a
+imported, and imports ``inspect``. A command imports a
 hundred such classes and makes values of a few. ``dataclass`` here reads the same class
 bodies and gives the same behaviour, but writes ``__init__`` when the first value is made;
 the other methods are written once, for all classes. ``dataclasses.replace``, ``asdict`` and

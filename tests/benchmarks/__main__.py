@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def main() -> int:
         )
         return 1
     os.umask(0o022)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and nginx ends, too
     folder = options.folder.absolute()
     wheels = options.wheels or folder / "files"
     if options.wheels is None:
