@@ -231,6 +231,8 @@ def _zip64_sizes(
         position += 4 + length
         if kind != 1:
             continue
+        if len(body) < length:
+            raise refuse("a zip64 field is cut off")
         values = [number for (number,) in struct.iter_unpack("<Q", body[: length // 8 * 8])]
         numbers = []
         for number in (size, packed, offset):
