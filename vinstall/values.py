@@ -55,7 +55,7 @@ def _make_decorator(
 
 def _annotations(cls: _Class) -> dict[str, Any]:
     """The annotations of a class body; from 3.14 on they are worked out when asked for."""
-    found: dict[str, Any] = cls.__dict__.get("__annotations__") or cls.__annotations__
+    found: dict[str, Any] = cls.__annotations__
     return found
 
 
