@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tests.torture.kills import Tally
-from tests.torture.validity import find_faults
+from tests.torture.validity import find_faults, find_installed
 from tests.torture.world import PROJECTS, VERSIONS, finish
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def run_one_environment(bench: Bench, processes: int, chance: random.Random) -> 
     faults = [f"failed: {one.output[-200:]!r}" for one in outcomes if one.status != 0]
     tally.failed = len(faults)
     wanted = {name for names in asked for name in names}
-    missing = wanted - environment.installed().keys()
+    missing = wanted - find_installed(environment).keys()
     faults += [f"missing: {name} is not installed" for name in sorted(missing)]
     tally.note(f"{processes} into one environment", faults + find_faults(environment))
     return tally
@@ -48,8 +48,8 @@ def run_one_cache(bench: Bench, processes: int, chance: random.Random) -> Tally:
         if outcome.status != 0:
             tally.failed += 1
             faults.append(f"failed: {outcome.output[-200:]!r}")
-        if len(environment.installed()) != len(PROJECTS):
-            faults.append(f"missing: {environment.installed()}")
+        if len(find_installed(environment)) != len(PROJECTS):
+            faults.append(f"missing: {find_installed(environment)}")
         tally.note(f"environment {number}", faults)
         shutil.rmtree(environment.path, ignore_errors=True)
     if bench.tool == "vinstall":

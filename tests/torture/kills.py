@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.torture.validity import find_faults
+from tests.torture.validity import find_faults, find_installed
 from tests.torture.world import BYSTANDER, PROJECTS, VERSIONS, finish, kill
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Tally:
 
 def choose_words(chance: random.Random, environment: Environment) -> list[str]:
     """Choose an install, an upgrade, a downgrade or an uninstall that has something to do."""
-    installed = [name for name in environment.installed() if name != BYSTANDER]
+    installed = [name for name in find_installed(environment) if name != BYSTANDER]
     if installed and chance.random() < 0.35:
         return ["uninstall", *chance.sample(installed, chance.randint(1, min(3, len(installed))))]
     version = chance.choice(VERSIONS)
@@ -79,7 +79,7 @@ def run_kills(bench: Bench, count: int, chance: random.Random) -> Tally:
         if tally.trials % 50 == 0:
             print(f"{tally.hit} of {count} killed", file=sys.stderr, flush=True)
         words = choose_words(chance, environment)
-        before = environment.installed()
+        before = find_installed(environment)
         late = chance.random() < 0.5
         delay = chance.uniform(0, changing if late else whole)
         if not _run_and_kill(bench, environment, words, delay, late, tally):
@@ -95,7 +95,7 @@ def run_kills(bench: Bench, count: int, chance: random.Random) -> Tally:
         if result.status != 0:
             tally.failed += 1
             faults.append(f"failed: status {result.status}, {result.output[-300:]!r}")
-        after = environment.installed()
+        after = find_installed(environment)
         if not again and not _is_one_of_both(words, before, after):
             tally.mixed += 1
             faults.append(f"mixed: {before} became {after}")

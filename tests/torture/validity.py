@@ -32,6 +32,14 @@ def find_faults(environment: Environment) -> list[str]:
     return sorted(_iter_faults(environment))
 
 
+def find_installed(environment: Environment) -> dict[str, str]:
+    """Give the names of the dist-info folders: project and version, whatever is in them."""
+    names = (
+        path.name[: -len(".dist-info")] for path in environment.site_packages.glob("*.dist-info")
+    )
+    return dict(sorted((name.partition("-")[0], name.partition("-")[2]) for name in names))
+
+
 def _iter_faults(environment: Environment) -> Iterator[str]:
     library = environment.site_packages
     owned: set[Path] = set()

@@ -119,7 +119,7 @@ def data_offset(header: bytes, entry: ZipEntry, origin: str) -> int:
     name = header[_LOCAL.size : _LOCAL.size + name_length]
     if (
         method != entry.method
-        or _decode(name, flags) != entry.name
+        or not _is_named(name, flags, entry.name)
         or start + entry.packed > entry.end - entry.offset
     ):
         raise WheelFormatError(
@@ -260,6 +260,13 @@ def _with_ends(
             raise refuse(f"the entry {row.name!r} overlaps another one")
         result.append(row._replace(end=end))
     return tuple(result)
+
+
+def _is_named(name: bytes, flags: int, expected: str) -> bool:
+    try:
+        return _decode(name, flags) == expected
+    except UnicodeDecodeError:
+        return False
 
 
 def _decode(name: bytes, flags: int) -> str:
