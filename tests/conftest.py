@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.certificates import CertificateAuthority, make_authority, openssl_is_there
 from tests.support.environments import Environment, home_variables
@@ -33,6 +34,11 @@ _REMOVED = {
     "SSL_CERT_FILE",
     "VIRTUAL_ENV",
 }
+
+
+# No test fails for being slow on a busy machine.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
