@@ -126,7 +126,7 @@ def _requirement(data: bytes) -> None:
 
 def _zip_directory(data: bytes) -> None:
     def read_at(offset: int, size: int) -> bytes:
-        assert offset >= 0
+        assert 0 <= offset <= len(data)
         assert size >= 0
         return data[offset : offset + size]
 

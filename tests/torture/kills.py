@@ -172,7 +172,8 @@ def _wait_for_change(
 
 def _mark(environment: Environment) -> tuple[int, ...]:
     """Something that changes as soon as a file comes or goes at the top of the environment."""
-    return tuple(
-        os.stat(folder).st_mtime_ns  # noqa: PTH116
-        for folder in (environment.site_packages, environment.scripts)
-    )
+    folders = (environment.site_packages, environment.scripts)
+    try:
+        return tuple(os.stat(folder).st_mtime_ns for folder in folders)  # noqa: PTH116
+    except FileNotFoundError:
+        return ()

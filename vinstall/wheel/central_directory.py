@@ -151,6 +151,8 @@ def _find_table(
         locator = read_at(end - _END64_LOCATOR.size, _END64_LOCATOR.size)
         if locator[:4] == b"PK\x06\x07":
             _, _, position64, disks = _END64_LOCATOR.unpack(locator)
+            if position64 > end - _END64.size:
+                raise refuse("its zip64 end record is damaged")
             record = read_at(position64, _END64.size)
             if len(record) < _END64.size or record[:4] != b"PK\x06\x06" or disks > 1:
                 raise refuse("its zip64 end record is damaged")
