@@ -90,8 +90,7 @@ def _check_record(library: Path, info: Path, owned: set[Path]) -> Iterator[str]:
 
 def _leftovers(top: Path, folder: Path, owned: set[Path]) -> Iterator[str]:
     if not folder.is_dir():
-        yield f"missing: the folder {folder.name}"
-        return
+        return  # pip removes it with the last distribution
     children = list(folder.iterdir())
     if not children and folder != top:
         yield f"leftover: empty {folder.relative_to(top)}"
