@@ -72,7 +72,7 @@ def test_a_checkout_can_not_trust(environment: Environment) -> None:
     project.mkdir()
     (project / "pyproject.toml").write_text('[tool.vinstall]\ntrusted-providers = ["evil"]\n')
     for command in (["provider", "list"], ["install", "app"], ["doctor"]):
-        refused = environment.vinstall(*command, cwd=project, target=False).check(1)
+        refused = environment.vinstall(*command, cwd=project, target=False).check(2)
         assert "can not be set by a project" in refused.stderr
 
 

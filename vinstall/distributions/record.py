@@ -35,12 +35,16 @@ def parse_record(text: str, origin: str) -> tuple[RecordEntry, ...]:
     Raises:
         WheelFormatError: A row does not have the form of one.
     """
+    rows: Iterable[list[str]]
     if '"' not in text:
-        rows: Iterable[list[str]] = (line.split(",") for line in text.splitlines() if line)
+        rows = (line.split(",") for line in text.splitlines() if line)
     else:
         import csv
 
-        rows = csv.reader(text.splitlines())
+        try:
+            rows = list(csv.reader(text.splitlines()))
+        except csv.Error as error:
+            raise WheelFormatError(f"RECORD of {origin} is broken", str(error)) from error
     entries = []
     for row in rows:
         if not row:

@@ -81,7 +81,9 @@ def _is_alone(need: Need, problem: Problem) -> bool:
     return not problem.constraints.get(need.key.partition("[")[0])
 
 
-def _explain_hashes(requirement: Requirement, adapter: Adapter) -> HashMismatchError | None:
+def _explain_hashes(
+    need: Need, requirement: Requirement, adapter: Adapter
+) -> HashMismatchError | NoMatchingWheelError | None:
     """The error for a release whose files would do, were it not for the listed hashes."""
     for release in adapter.releases(requirement.project):
         selection = adapter.best_selection(requirement.project, release.version_text)
@@ -90,6 +92,21 @@ def _explain_hashes(requirement: Requirement, adapter: Adapter) -> HashMismatchE
         refused = [one.filename for one in selection.refusals if one.kind == "hash"]
         if selection.choices or not refused:
             continue
+        listed_files = {
+            link.filename
+            for link in release.files
+            if any(digest in requirement.hashes.get(name, ()) for name, digest in link.hashes.items())
+        }
+        reasons = [one for one in selection.refusals if one.filename in listed_files]
+        if reasons:
+            return NoMatchingWheelError(
+                f"No matching distribution found for {need.text}",
+                "no file whose hash you listed can be used",
+                "List the hash of a build that runs here too.",
+                requirement=need.text,
+                versions=[release.version_text],
+                causes=list(_tell_refusals(str(release.version), reasons)),
+            )
         link = next(link for link in release.files if link.filename == refused[0])
         name = next(name for name in requirement.hashes or link.hashes if name in link.hashes)
         listed = " or ".join(sorted(requirement.hashes.get(name, ())))
@@ -107,7 +124,7 @@ def _explain_single(need: Need, parent: Node | None, adapter: Adapter) -> Vinsta
     requirement = need.requirement
     assert requirement is not None
     project = requirement.project
-    altered = _explain_hashes(requirement, adapter)
+    altered = _explain_hashes(need, requirement, adapter)
     if altered is not None:
         return altered
     releases = adapter.releases(project)
