@@ -103,12 +103,13 @@ class Published:
 
 
 def variantlib(*arguments: str) -> None:
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", ENTRY, *arguments],
-        check=True,
         capture_output=True,
+        text=True,
         timeout=120,
     )
+    assert done.returncode == 0, done.stderr
 
 
 def publish(wheel: Path, folder: Path) -> None:
