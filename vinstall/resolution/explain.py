@@ -95,7 +95,8 @@ def _explain_hashes(
         listed_files = {
             link.filename
             for link in release.files
-            if any(digest in requirement.hashes.get(name, ()) for name, digest in link.hashes.items())
+            for name, digest in link.hashes.items()
+            if digest in requirement.hashes.get(name, ())
         }
         reasons = [one for one in selection.refusals if one.filename in listed_files]
         if reasons:
