@@ -15,6 +15,7 @@
     │   ├── ProviderReplyError
     │   └── ProviderNotTrustedError
     ├── ProfileError                  a machine profile
+    ├── BridgeError                   a bridge file
     ├── InterpreterError              the Python to install for
     │   ├── ExternallyManagedError    PEP 668
     │   └── VirtualEnvironmentRequiredError                                 exit 3
@@ -190,6 +191,12 @@ class ProfileError(VinstallError):
     """A machine profile is wrong."""
 
     code = "profile"
+
+
+class BridgeError(VinstallError):
+    """A bridge file, or its name, is wrong."""
+
+    code = "bridge"
 
 
 class InterpreterError(VinstallError):

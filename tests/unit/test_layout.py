@@ -14,7 +14,7 @@ ROOT = Path(vinstall.__file__).parent
 ROWS = [
     {"errors", "events", "files", "settings", "values"},
     {"variants", "distributions"},
-    {"resolution", "plan", "lockfile", "profile"},
+    {"resolution", "plan", "lockfile", "profile", "bridges"},
     {"index", "providers", "environment", "wheel", "install", "builder", "children"},
     {"workflow"},
     {"console"},
