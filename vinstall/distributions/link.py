@@ -1,7 +1,7 @@
 """Where a distribution file is, and what its index says of it.
 
 Implements the fields of the simple repository API: PEP 503, 592 (yanked), 629, 658 and
-714 (metadata files), 691 (JSON), 700 (size, upload time).
+714 (metadata files), 691 (JSON), 700 (size, upload time), 740 (provenance).
 """
 
 from __future__ import annotations
@@ -12,6 +12,43 @@ from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Bridged:
+    """What stands behind a file that a bridge shows (``docs/bridges.md``).
+
+    Attributes:
+        family: The bridge.
+        label: The build's name, as the user sees it; also where the variant is ``null``.
+        project: The plain project that it is shown for.
+        real: The file as its index has it.
+        real_project: The project that the file belongs to: the plain one, or a sister.
+        version_text: The real version, with any local segment.
+        properties: What the build is for; empty where it runs anywhere.
+        requirements: What it brings besides its own needs, as requirement lines.
+        agree: Name → value of what has to be the same in one environment.
+        pinned_only: Whether it is the real file under its own version, for requirements that
+            name a local version.
+    """
+
+    family: str
+    label: str
+    project: str
+    real: Link
+    real_project: str
+    version_text: str
+    properties: Mapping[str, Mapping[str, tuple[str, ...]]] = field(
+        default_factory=dict, hash=False
+    )
+    requirements: tuple[str, ...] = ()
+    agree: Mapping[str, str] = field(default_factory=dict, hash=False)
+    pinned_only: bool = False
+
+    @property
+    def is_sister(self) -> bool:
+        """Whether another project is installed in place of the plain one."""
+        return self.real_project != self.project
 
 
 HASH_NAMES = ("sha256", "sha384", "sha512", "md5", "sha1", "sha224")
@@ -33,6 +70,8 @@ class Link:
         upload_time: ISO 8601 text, empty where the index gave none.
         index: URL of the index or folder that the link was found on, without credentials;
             empty for a file given directly.
+        provenance: URL of the provenance object (PEP 740), empty for none.
+        bridge: What stands behind a file that a bridge shows; ``None`` for all others.
     """
 
     url: str
@@ -44,6 +83,8 @@ class Link:
     size: int | None = None
     upload_time: str = ""
     index: str = ""
+    provenance: str = ""
+    bridge: Bridged | None = field(default=None, hash=False)
 
     @property
     def is_wheel(self) -> bool:
