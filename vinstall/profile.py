@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCHEMA = 1
+_WIDTH = 100
+_FIX = "Correct it, or write a new one on the machine it speaks of: vinstall profile save FILE"
 _MARKERS = frozenset(
     {
         "implementation_name",
@@ -82,7 +84,7 @@ def parse_profile(text: str, origin: str) -> MachineProfile:
     try:
         document = tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        raise ProfileError(f"The profile {origin} is not valid TOML", str(error)) from error
+        raise ProfileError(f"The profile {origin} is not valid TOML", str(error), _FIX) from error
     faults: list[str] = []
     schema = document.get("schema")
     if schema is None:
@@ -102,7 +104,7 @@ def parse_profile(text: str, origin: str) -> MachineProfile:
     target = _read_target(document["target"], faults) if "target" in document else None
     supported = _read_supported(document.get("supported", {}), faults)
     if faults:
-        raise ProfileError(f"The profile {origin} is wrong", "; ".join(faults))
+        raise ProfileError(f"The profile {origin} is wrong", "; ".join(faults), _FIX)
     source = f"profile {origin}"
     return MachineProfile(
         SupportedProperties(
@@ -189,4 +191,36 @@ def format_profile(profile: MachineProfile) -> str:
         namespace: {feature: list(values) for feature, values in features.items()}
         for namespace, features in profile.supported.namespaces.items()
     }
-    return tomli_w.dumps(document)
+    return _join_lists(tomli_w.dumps(document))
+
+
+def _join_lists(text: str) -> str:
+    """Put each list on as few lines as fit; the library writes a line for each item."""
+    import textwrap
+
+    lines: list[str] = []
+    items: list[str] | None = None
+    for line in text.removesuffix("\n").split("\n"):
+        if items is None:
+            lines.append(line)
+            if line.endswith(" = ["):
+                items = []
+        elif line == "]":
+            whole = f"{lines[-1]}{' '.join(items).removesuffix(',')}]"
+            if len(whole) <= _WIDTH:
+                lines[-1] = whole
+            else:
+                # Tags and values hold no blanks, so a wrapped line never breaks one.
+                lines += textwrap.wrap(
+                    " ".join(items),
+                    _WIDTH,
+                    initial_indent="    ",
+                    subsequent_indent="    ",
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+                lines.append("]")
+            items = None
+        else:
+            items.append(line.strip())
+    return "\n".join(lines) + "\n"

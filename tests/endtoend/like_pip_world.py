@@ -29,6 +29,7 @@ from tests.support.environments import (
     run_command,
 )
 from tests.support.index import SimpleIndex
+from tests.support.pip_server import PipServer, can_serve
 from tests.support.sdist import make_sdist, source_tree, write_source_tree
 from tests.support.wheels import make_wheel, metadata_text
 
@@ -265,6 +266,7 @@ class World:
             self.files[name].write_to(wheels)
         self._local = threading.local()
         self._count = 0
+        self._benches: list[Bench] = []
         self._lock = threading.Lock()
 
     def __enter__(self) -> World:
@@ -273,6 +275,8 @@ class World:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for bench in self._benches:
+            bench.close()
         self.index.close()
         self.extra.close()
 
@@ -303,6 +307,7 @@ class World:
                 self._count += 1
                 folder = self.folder / f"bench{self._count}"
             bench = self._local.bench = Bench(self, folder)
+            self._benches.append(bench)
         return {"pip": bench.run("pip", case), "vinstall": bench.run("vinstall", case)}
 
 
@@ -316,6 +321,7 @@ class Bench:
         self.home = folder / "home"
         self.work = folder / "work"
         self.environment: Environment = make_environment(folder / "environment", self.home)
+        self._server: PipServer | None = None
         self._templates: dict[str, Path] = {}
         self._keep("empty")
 
@@ -362,26 +368,33 @@ class Bench:
         self, tool: Tool, arguments: Sequence[str], variables: Mapping[str, str], stdin: str = ""
     ) -> Result:
         """Run one of the tools for the environment."""
-        if tool == "pip":
-            spec = find_spec("pip")
-            assert spec is not None
-            assert spec.origin is not None
-            runner = Path(spec.origin).with_name("__pip-runner__.py")
-            command: list[str | Path] = [self.environment.python, runner]
-        else:
-            command = [sys.executable, "-m", "vinstall", "--python", self.environment.python]
-        whole = {
+        usual = {
             **isolated_variables(self.home),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_INDEX_URL": self.world.index.simple_url,
             "GIT_CONFIG_GLOBAL": os.devnull,
             "PATH": _plain_path(),
-            **variables,
-            **({"PYTHONPATH": str(ROOT)} if tool == "vinstall" else {}),
         }
+        whole = {**usual, **variables}
         whole = {name: text for name, text in whole.items() if text != "<unset>"}
         self.work.mkdir(parents=True, exist_ok=True)
+        if tool == "vinstall":
+            command = [sys.executable, "-m", "vinstall", "--python", self.environment.python]
+            whole["PYTHONPATH"] = str(ROOT)
+        elif can_serve() and all(name.startswith("PIP_") for name in variables):
+            if self._server is None:
+                pip = _pip_folder()
+                self._server = PipServer(self.environment.python, pip, usual)
+            return self._server.run(arguments, variables=whole, cwd=self.work, stdin=stdin)
+        else:
+            command = [self.environment.python, _pip_folder() / "__pip-runner__.py"]
         return run_command([*command, *arguments], variables=whole, cwd=self.work, stdin=stdin)
+
+    def close(self) -> None:
+        """End what runs."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
 
     def run(self, tool: Tool, case: Case) -> Trace:
         """Restore, run, look."""
@@ -412,6 +425,13 @@ class Bench:
                 mode = b"x" if os.access(path, os.X_OK) else b"-"
                 found[relative] = mode + path.read_bytes()
         return found
+
+
+def _pip_folder() -> Path:
+    spec = find_spec("pip")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 @functools.lru_cache

@@ -36,6 +36,9 @@ _DAYS = re.compile(r"P(\d{1,6})D", re.ASCII)
 _NEARLY = 0.85
 """How alike a word and a command have to be to be taken for a slip of the finger."""
 
+_NEARLY_OPTION = 0.7
+"""The same for options, where a wrong guess does no harm."""
+
 
 class CommandLineError(UsageError):
     """The command line breaks the grammar; shown with the usage of its command.
@@ -44,8 +47,8 @@ class CommandLineError(UsageError):
         usage: Usage lines without the program's name.
     """
 
-    def __init__(self, what: str, usage: Sequence[str] = ()) -> None:
-        super().__init__(what)
+    def __init__(self, what: str, usage: Sequence[str] = (), fix: str = "") -> None:
+        super().__init__(what, fix=fix)
         self.usage = tuple(usage)
 
 
@@ -126,7 +129,18 @@ class _Table:
         if names:
             listed = ", ".join(sorted(names))
             raise CommandLineError(f"ambiguous option: {name} ({listed}?)", self.usage)
-        raise CommandLineError(f"no such option: {name}", self.usage)
+        raise CommandLineError(f"no such option: {name}", self.usage, self._guess(name))
+
+    def _guess(self, name: str) -> str:
+        """What may have been meant, as a question; empty where nothing is alike."""
+        if len(name) < 4:
+            return ""
+        import difflib
+
+        known = [one for one, option in self.by_name.items() if len(one) > 2 and not option.hidden]
+        spelled = name if name.startswith("--") else f"-{name}"
+        close = difflib.get_close_matches(spelled, known, n=1, cutoff=_NEARLY_OPTION)
+        return f"Did you mean {close[0]}?" if close else ""
 
 
 def convert(option: Option, text: str) -> Value:

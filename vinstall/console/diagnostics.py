@@ -34,6 +34,8 @@ def show_error(console: Console, error: VinstallError, program: str = "vinstall"
     if usage is not None:
         console.usage(format_usage(usage, program))
         console.usage(f"\n{error.what}")
+        if error.fix:
+            console.usage(f"hint: {error.fix}")
         return
     if isinstance(error, NoMatchingWheelError) and error.requirement:
         versions = ", ".join(error.versions) or "none"

@@ -58,6 +58,7 @@ class Console:
         self.stderr = stderr if stderr is not None else sys.stderr
         self.above: Callable[[str], None] | None = None
         """Writes a line above moving bars, while there are some."""
+        self._last = self.stdout
         self._lock = threading.RLock()
         self._log: TextIO | None = None
         self._log_failed = False
@@ -138,6 +139,7 @@ class Console:
             EOFError: Nobody is there to answer.
         """
         with self._lock:
+            self._finish_other(self.stderr)
             write_text(self.stderr, question)
             self.stderr.flush()
         answer = sys.stdin.readline() if sys.stdin is not None else ""
@@ -178,6 +180,7 @@ class Console:
     def _write(self, stream: TextIO, text: str, plain: str = "") -> None:
         with self._lock:
             self._to_log(plain or text)
+            self._finish_other(stream)
             if self.above is not None and self.is_terminal(stream):
                 self.above(text)
                 return
@@ -186,6 +189,23 @@ class Console:
             except BrokenPipeError:
                 if stream is self.stdout:
                     raise
+
+    def _finish_other(self, stream: TextIO) -> None:
+        """Write out the other stream first: who reads both in one file sees them in order.
+
+        Raises:
+            BrokenPipeError: Nobody reads stdout any more.
+        """
+        if stream is self._last:
+            return
+        last, self._last = self._last, stream
+        try:
+            last.flush()
+        except BrokenPipeError:
+            if last is self.stdout:
+                raise
+        except (OSError, ValueError, AttributeError):  # closed, or there is no such stream
+            pass
 
     def _to_log(self, text: str) -> None:
         if not self.settings.log or self._log_failed:

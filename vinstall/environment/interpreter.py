@@ -65,8 +65,14 @@ def _python_of(text: str) -> str:
         found = shutil.which(text)
         if found:
             return found
+    import shlex
+
     raise InterpreterError(
-        f"Could not locate Python interpreter {text}", "there is no such file or command"
+        f"Could not locate Python interpreter {text}",
+        "there is no such file or command",
+        f"To make a virtual environment there: python3 -m venv {shlex.quote(text)}"
+        if os.sep in text and not path.name.startswith("python")
+        else "Name a virtual environment or an interpreter.",
     )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from vinstall.errors import IndexAccessError
-from vinstall.events import Noted
+from vinstall.events import Noted, Warned
 from vinstall.index.address import (
     host_of,
     is_url,
@@ -304,7 +304,11 @@ class HttpClient:
             wait = self._patience.before_try(tries, retry_after)
             tries += 1
             self._observer.receive(
-                Noted(f"Trying again in {wait:.1f} s (try {tries + 1}): {problem}", tries < 2)
+                Warned(
+                    "retry",
+                    f"Trying again in {wait:.1f} s (retry {tries} of {self._settings.retries}): "
+                    f"{problem}",
+                )
             )
             self._patience.sleep(wait)
 

@@ -325,5 +325,10 @@ def read_profile(path: str) -> MachineProfile:
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ProfileError(f"The profile {path} can not be read", str(error)) from error
+        reason = getattr(error, "strerror", "") or str(error)
+        raise ProfileError(
+            f"The profile {path} can not be read",
+            reason,
+            "A profile is written by 'vinstall profile save FILE' on the machine it speaks of.",
+        ) from error
     return parse_profile(text, path)

@@ -91,9 +91,10 @@ def _uninstall(
                     )
                 )
                 continue
-            context.observer.receive(ExistingFound(found.name, found.version_text))
-            if confirm is not None and not confirm(found, [str(one) for one in files_of(found)]):
-                continue
+            if confirm is not None:
+                context.observer.receive(ExistingFound(found.name, found.version_text))
+                if not confirm(found, [str(one) for one in files_of(found)]):
+                    continue
             removals.append(found)
         if removals:
             gone = {one.project for one in removals}
@@ -107,6 +108,8 @@ def _uninstall(
                 observer=context.observer,
             )
             for one in removals:
+                if confirm is None:
+                    context.observer.receive(ExistingFound(one.name, one.version_text))
                 context.observer.receive(Uninstalled(one.name, one.version_text))
     return UninstallResult(tuple((one.name, one.version_text) for one in removals))
 
