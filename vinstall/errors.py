@@ -6,6 +6,7 @@
     ├── IndexAccessError              an index or a download
     │   └── ProjectNotFoundError      no index knows the project
     ├── HashMismatchError             a file is not the file that was promised
+    ├── AttestationError              nobody proves who made a file
     ├── ResolutionError               no set of candidates fits
     │   └── NoMatchingWheelError      one project: nothing fits; carries the refusals
     ├── RequiredVariantError          --require-variant can not be met      exit 4
@@ -91,6 +92,12 @@ class HashMismatchError(VinstallError):
     """A file that arrived whole is not the file that was promised."""
 
     code = "hash-mismatch"
+
+
+class AttestationError(VinstallError):
+    """It is not proven that a file comes from whom it has to come from."""
+
+    code = "attestation"
 
 
 class ResolutionError(VinstallError):

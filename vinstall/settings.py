@@ -13,6 +13,7 @@ from vinstall.values import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vinstall.distributions.publisher import Publisher
     from vinstall.variants.properties import VariantPattern
 
 PYPI_URL = "https://pypi.org/simple"
@@ -221,6 +222,9 @@ class Settings:
         dry_run: Whether nothing may be changed.
         compile: Whether bytecode is compiled.
         allow_overlap: Whether a distribution may replace a file of another one.
+        publishers: Normalized project → who has to attest its files (PEP 740).
+        refresh_trust: Whether the certificates that attestations rest on are brought up to
+            date before they are used.
         overrides: What was overruled and where it was said, for ``explain`` and reports:
             pairs of (what, source), in order of precedence.
     """
@@ -236,4 +240,6 @@ class Settings:
     compile: bool = False
     allow_overlap: bool = False
     warn_script_location: bool = True
+    publishers: Mapping[str, Publisher] = field(default_factory=dict)
+    refresh_trust: bool = True
     overrides: tuple[tuple[str, str], ...] = ()

@@ -107,6 +107,7 @@ class HostedFile:
         upload_time: ISO 8601 in UTC; empty leaves it out.
         size: Whether the page tells the size; a number is told in place of the right one.
         url: Where the page says the file is; empty for the usual place.
+        provenance: What the page says of it (PEP 740); empty leaves it out.
     """
 
     filename: str
@@ -121,6 +122,7 @@ class HostedFile:
     upload_time: str = ""
     size: bool | int = True
     url: str = ""
+    provenance: str = ""
 
 
 @dataclass(slots=True)
@@ -544,6 +546,8 @@ class SimpleIndex:
                 value = dict(file.metadata_hashes) if file.metadata_hashes else True
                 entry["core-metadata"] = value
                 entry["dist-info-metadata"] = value
+            if file.provenance:
+                entry["provenance"] = file.provenance
             entries.append(entry)
         return {
             "meta": {"api-version": "1.1"},
@@ -570,6 +574,8 @@ class SimpleIndex:
                 value = "".join(f"{name}={digest}" for name, digest in digests) or "true"
                 attributes["data-core-metadata"] = value
                 attributes["data-dist-info-metadata"] = value
+            if file.provenance:
+                attributes["data-provenance"] = file.provenance
             text = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
             links.append(f"<a {text}>{html.escape(file.filename)}</a><br/>\n")
         return _document(f"Links for {project}", "".join(links))

@@ -513,6 +513,60 @@ def selection_options() -> Group:
                 "flag",
                 "Prefer an older wheel to a newer source.",
             ),
+            _option(
+                "--require-attestations",
+                "required_attestations",
+                "pair",
+                "Take files of this project only if this publisher attests them, such as "
+                "github:owner/repository.",
+                "name=publisher",
+                ours=True,
+            ),
+            _option(
+                "--attestation-trust",
+                "attestation_trust",
+                "choice",
+                "Bring the certificates of attestations up to date first (the default), or "
+                "use the ones kept here.",
+                "which",
+                "fresh kept",
+                ours=True,
+            ),
+        ),
+    )
+
+
+def bridge_options() -> Group:
+    """Builds that are hidden in index paths, names and extras (``docs/bridges.md``)."""
+    return Group(
+        "Bridges",
+        (
+            _option(
+                "--bridge",
+                "bridge",
+                "projects",
+                "Choose also among builds in other indexes, names and extras that are known to "
+                "be builds of a project: of any family, or of those named after '='.",
+                "family,...",
+                ours=True,
+            ),
+            _option("--no-bridge", "no_bridge", "flag", "Use no bridge.", ours=True),
+            _option(
+                "--bridge-file",
+                "bridge_files",
+                "path-list",
+                "Know the family of this file, too.",
+                "file",
+                ours=True,
+            ),
+            _option(
+                "--bridge-url",
+                "bridge_urls",
+                "pair",
+                "Look for the builds of a bridge here instead; '{label}' is the build.",
+                "name=url",
+                ours=True,
+            ),
         ),
     )
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from vinstall.cli.config_files import Level, Surroundings
     from vinstall.cli.options import Option
     from vinstall.cli.parser import CommandLine, Given, Value
+    from vinstall.distributions.publisher import Publisher
     from vinstall.variants.properties import VariantPattern
 
 _VARIANT_DESTS = (
@@ -432,6 +433,8 @@ def _settings(
         compile=values.flag("compile"),
         allow_overlap=values.flag("allow_overlap"),
         warn_script_location=values.flag("warn_script_location", True),
+        publishers=_publishers(values.all("required_attestations")),
+        refresh_trust=values.text("attestation_trust", "fresh") == "fresh",
         overrides=(*_overrides(values), *provider_overrides),
     )
 
@@ -674,6 +677,22 @@ def _labels(found: Sequence[Given]) -> dict[str, str]:
                 "Write it like torch=cu128: lower case letters, digits, '_' and '.'.",
             )
     return _pairs(found)
+
+
+def _publishers(found: Sequence[Given]) -> dict[str, Publisher]:
+    if not found:
+        return {}
+    from vinstall.distributions.publisher import FORMS, parse_publisher
+
+    for given in found:
+        name, text = _pair(given)
+        try:
+            parse_publisher(text)
+        except ValueError as error:
+            raise _wrong(given, str(error), f"Write it like NAME={FORMS}.") from error
+        if not name:
+            raise _wrong(given, "a name is missing", f"Write it like NAME={FORMS}.")
+    return {name: parse_publisher(text) for name, text in _pairs(found).items()}
 
 
 def _required(found: Sequence[Given]) -> dict[str, str]:

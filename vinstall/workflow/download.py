@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vinstall.errors import UsageError, VinstallError
 from vinstall.events import FileKept, FileSaved
 from vinstall.values import dataclass, replace
+from vinstall.workflow.attestations import demand_attestation
 from vinstall.workflow.context import Context
 from vinstall.workflow.install import (
     check_foreign,
@@ -112,16 +113,21 @@ def _save(
         return  # as pip: what lies there already is no download
     built = not link.is_wheel and (build or is_versioned(link.url))
     if built:
+        demand_attestation(context, change.resolved.project, link, context.sources.digest(link))
         source = context.build_wheel(link)
         into = place / source.name
     else:
         into = place / link.filename
         expected = expected_hashes(resolved, change)
         if into.exists() and _is_the_file(into, link.hashes, expected):
+            if change.resolved.project in context.settings.publishers:
+                demand_attestation(context, change.resolved.project, link, _sha256(into))
             context.observer.receive(FileKept(str(into)))
             kept.append(str(into))
             return
-        source = downloader.fetch(link, expected or None, context.work_folder).path
+        fetched = downloader.fetch(link, expected or None, context.work_folder)
+        demand_attestation(context, change.resolved.project, link, fetched.sha256)
+        source = fetched.path
     try:
         if source.resolve() != into:
             shutil.copyfile(source, into)

@@ -291,11 +291,14 @@ def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
     context.observer.receive(StageStarted("download", len(changes)))
     found: dict[str, Fetched] = {}
     store, folder = context.store, context.work_folder
+    from vinstall.workflow.attestations import demand_attestation
+
     sources = [change for change in changes if not _link_of(change).is_wheel]
     wheels = [change for change in changes if _link_of(change).is_wheel]
     try:
         for change in sources:
             link = _link_of(change)
+            demand_attestation(context, change.resolved.project, link, context.sources.digest(link))
             wheel = context.build_wheel(link)
             digest = _digest(wheel)
             found[change.resolved.project] = Fetched(store.add(wheel, wheel.name, digest), digest)
@@ -357,6 +360,8 @@ def _make_downloader(context: Context) -> Downloader:
 def _fetch(
     context: Context, resolved: Resolved, change: Change, downloader: Downloader, folder: Path
 ) -> Fetched:
+    from vinstall.workflow.attestations import demand_attestation
+
     link = _link_of(change)
     expected = expected_hashes(resolved, change)
     known = link.hashes.get("sha256", "")
@@ -368,10 +373,12 @@ def _fetch(
             else:
                 chosen = FileChosen("cache", link.filename, link.size)
             context.observer.receive(chosen)
+            demand_attestation(context, change.resolved.project, link, known)
             context.observer.receive(StageAdvanced("download", 1, link.filename))
             _check_own_metadata(change, stored)
             return Fetched(stored, known)
     downloaded = downloader.fetch(link, expected or None, folder)
+    demand_attestation(context, change.resolved.project, link, downloaded.sha256)
     stored = context.store.find(downloaded.sha256) or context.store.add(
         downloaded.path, link.filename, downloaded.sha256
     )

@@ -22,6 +22,7 @@ from vinstall.lockfile import (
     select_packages,
 )
 from vinstall.values import dataclass, replace
+from vinstall.workflow.attestations import demand_attestation
 from vinstall.workflow.context import Context, finish_earlier
 from vinstall.workflow.gather import Gathered
 from vinstall.workflow.resolving import gather, make_rules, resolve_requests
@@ -139,14 +140,23 @@ def _fits(link: Link, rules: Rules) -> bool:
     return any(tag in rules.tag_ranks for tag in wheel.iter_tags())
 
 
-def _with_hash(context: Context, link: Link) -> Link:
-    """A lock needs a hash for every file; one that the index does not give is worked out."""
-    if any(name in link.hashes for name in ("sha256", "sha384", "sha512")):
+def _with_hash(context: Context, project: str, link: Link) -> Link:
+    """A lock needs a hash for every file; one that the index does not give is worked out.
+
+    Raises:
+        AttestationError: The file has to be attested and is not.
+    """
+    attested = project in context.settings.publishers
+    if "sha256" in link.hashes:
+        demand_attestation(context, project, link, link.hashes["sha256"])
+        return link
+    if not attested and any(name in link.hashes for name in ("sha384", "sha512")):
         return link
     from vinstall.index.download import Downloader
 
     downloader = Downloader(context.client, context.settings.cache_dir, context.observer)
     fetched = downloader.fetch(link, None, context.work_folder)
+    demand_attestation(context, project, link, fetched.sha256)
     return replace(link, hashes={**link.hashes, "sha256": fetched.sha256}, size=fetched.size)
 
 

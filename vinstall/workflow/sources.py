@@ -98,6 +98,7 @@ class Sources:
             context = self.context
             downloader = Downloader(context.client, context.settings.cache_dir, context.observer)
             fetched = downloader.fetch(link, self._hashes(link) or None, context.work_folder)
+            self._demand_attestation(link, fetched.sha256)
             found = self._fetched[link.url] = fetched.path
             self._digests[link.url] = fetched.sha256
         return found
@@ -132,6 +133,8 @@ class Sources:
         project = parse_project(link)
         settings = self._settings.get(link.url) or self._settings.get(project, ())
         base, _, fragment = link.url.partition("#")
+        if is_versioned(link.url) or is_folder(link.url):
+            self._demand_attestation(link, "")
         if self.is_editable(link):
             path = self._check_out(link) if is_versioned(link.url) else path_of(base)
             context.observer.receive(Noted(f"Obtaining {file_url(path)}", verbosity=0))
@@ -145,6 +148,15 @@ class Sources:
         if "subdirectory=" in fragment:
             source = f"{file_url(fetched)}#{fragment}"
         return context.builder.build(source, folder, settings)
+
+    def _demand_attestation(self, link: Link, sha256: str) -> None:
+        """Before a source is read or run; what its name does not tell is asked again later."""
+        from vinstall.workflow.attestations import demand_attestation
+
+        asked = self._asked.get(link.url)
+        names = {parse_project(link), asked.project if asked is not None and asked.name else ""}
+        for project in sorted(names - {""}):
+            demand_attestation(self.context, project, link, sha256)
 
     def checkout(self, link: Link) -> Path | None:
         """Where an editable repository was checked out; ``None`` for all others."""
