@@ -36,7 +36,8 @@ PAGE_TYPES = (
 """What to send as ``Accept`` for a page."""
 
 VARIANTS_SUFFIX = "-variants.json"
-_KEPT = (".whl", *SDIST_SUFFIXES, VARIANTS_SUFFIX)
+KEPT_SUFFIXES = (".whl", *SDIST_SUFFIXES, VARIANTS_SUFFIX)
+"""How the names of files end that are links."""
 _JSON_TYPE = re.compile(r"application/vnd\.pypi\.simple\.(v\d+|latest)\+json|application/json")
 _HTML_TYPE = re.compile(
     r"application/vnd\.pypi\.simple\.(v\d+|latest)\+html|text/html|application/xhtml\+xml"
@@ -68,8 +69,7 @@ def parse_simple_page(
     """
     kind = content_type.partition(";")[0].strip().lower()
     make = _link_maker(url, strip_credentials(url if index is None else index))
-    if _JSON_TYPE.fullmatch(kind) or (not kind and data[:64].lstrip()[:1] == b"{"):
-        _check_version_of_type(kind, url)
+    if is_json_page(data, content_type, url):
         return _parse_json(data, url, make)
     if _HTML_TYPE.fullmatch(kind) or not kind:
         _check_version_of_type(kind, url)
@@ -78,6 +78,41 @@ def parse_simple_page(
         f"{redact_url(url)} is not a page of a simple index",
         f"its content type is {kind!r}, not HTML or JSON",
     )
+
+
+def is_json_page(data: bytes, content_type: str, url: str) -> bool:
+    """Whether a page is a JSON page, by its content type, else by its first character.
+
+    Raises:
+        IndexAccessError: It is one of an unknown version.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    if _JSON_TYPE.fullmatch(kind) or (not kind and data[:64].lstrip()[:1] == b"{"):
+        _check_version_of_type(kind, url)
+        return True
+    return False
+
+
+def check_page(version: object, status: object, url: str) -> bool:
+    """Whether a JSON page may be used; a quarantined project has no files (PEP 792).
+
+    Raises:
+        IndexAccessError: It is of an unknown version of the API.
+    """
+    _check_version(version, url)
+    return status != "quarantined"
+
+
+def make_reader(url: str, index: str) -> Callable[[dict[str, Any]], Link | None]:
+    """A function that makes the link of one file of a JSON page, or ``None``.
+
+    Args:
+        url: Where the page was found.
+        index: What the links carry as ``Link.index``.
+    """
+    make = _link_maker(url, strip_credentials(index))
+    base = strip_credentials(url)
+    return lambda file: _link_from_json(file, base, make)
 
 
 def _check_version_of_type(kind: str, url: str) -> None:
@@ -179,11 +214,12 @@ def _parse_json(data: bytes, url: str, make: Callable[..., Link | None]) -> tupl
         raise IndexAccessError(
             f"{redact_url(url)} is not a page of a simple index", "its JSON lists no files"
         )
-    meta = page.get("meta")
-    if isinstance(meta, dict):
-        _check_version(meta.get("api-version"), url)
-    status = page.get("project-status")
-    if isinstance(status, dict) and status.get("status") == "quarantined":
+    meta, status = page.get("meta"), page.get("project-status")
+    if not check_page(
+        meta.get("api-version") if isinstance(meta, dict) else None,
+        status.get("status") if isinstance(status, dict) else None,
+        url,
+    ):
         return ()
     base = strip_credentials(url)
     links = []
@@ -296,7 +332,9 @@ def _parse_html(
 def _is_listing(href: str) -> bool:
     """Whether a link is one that a list of files has: a file, or the way up."""
     path = href.partition("#")[0].partition("?")[0]
-    return path.startswith("..") or path.lower().endswith((*_KEPT, ".egg", ".exe", ".asc", ".msi"))
+    return path.startswith("..") or path.lower().endswith(
+        (*KEPT_SUFFIXES, ".egg", ".exe", ".asc", ".msi")
+    )
 
 
 def _join(base: str, href: str) -> str:

@@ -154,3 +154,10 @@ def _is_the_file(
             return False
         return digest in digests
     return True
+
+
+def _sha256(path: Path) -> str:
+    from vinstall.files import hash_file
+
+    with path.open("rb") as file:
+        return hash_file(file, ("sha256",))["sha256"]

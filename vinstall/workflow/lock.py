@@ -87,6 +87,64 @@ def run_lock(settings: Settings, output: str, observer: Observer) -> str:
         context.close()
 
 
+def _tell_bridged(context: Context, resolved: Resolved) -> bool:
+    """Say which builds are locked as they are; whether what was asked for names other things.
+
+    A lock holds real files, and the builds of a bridge are no variants of one release there:
+    it can hold only the build that this machine gets. Where that has another name, or came
+    with an extra, the words that were asked for would not find it again.
+    """
+    bridged = []
+    renamed = False
+    for change in resolved.plan.installs:
+        variant = change.resolved.candidate.variant
+        bridge = variant.bridge if variant is not None else None
+        if bridge is not None:
+            bridged.append(f"{bridge.project} {bridge.label}")
+            renamed = renamed or bridge.is_sister or bool(bridge.requirements)
+    if bridged:
+        context.observer.receive(
+            Noted(
+                f"Through a bridge: {', '.join(sorted(bridged))}. The lock has this build alone; "
+                "for other machines, lock once for each with --profile.",
+                verbosity=0,
+            )
+        )
+    return renamed
+
+
+def _lock_bridged(
+    context: Context, change: Change, bridge: Bridged, rules: Rules, selection: Selection | None
+) -> LockedPackage:
+    candidate = change.resolved.candidate
+    assert candidate.link is not None, "installed distributions are ignored here"
+    left = set()
+    files: tuple[Link, ...] = ()
+    if selection is not None:
+        left = {one.filename for one in selection.refusals if one.kind in _OTHER_KINDS}
+        files = selection.release.files
+    links = {candidate.link.filename: candidate.link}
+    for link in files:
+        other = link.bridge
+        if (
+            other is not None
+            and link.filename not in left
+            and (other.label, other.real_project) == (bridge.label, bridge.real_project)
+            and (other.version_text, other.real.index) == (bridge.version_text, bridge.real.index)
+            and _fits(other.real, rules)
+        ):
+            links.setdefault(other.real.filename, other.real)
+    return LockedPackage(
+        candidate.project,
+        candidate.version_text,
+        requires_python=change.resolved.metadata.requires_python,
+        index=candidate.link.index if not candidate.link.is_file else "",
+        links=tuple(
+            _with_hash(context, candidate.project, link) for _, link in sorted(links.items())
+        ),
+    )
+
+
 def _lock_change(
     context: Context, change: Change, selection: Selection | None, rules: Rules
 ) -> LockedPackage:
@@ -116,7 +174,7 @@ def _lock_change(
         candidate.version_text,
         requires_python=change.resolved.metadata.requires_python,
         index=candidate.link.index if not candidate.link.is_file else "",
-        links=tuple(_with_hash(context, link) for link in ordered),
+        links=tuple(_with_hash(context, candidate.project, link) for link in ordered),
         variants=variants,
     )
 
