@@ -73,6 +73,11 @@ class MetadataFiles:
             self._cache.keep_file(key, data)
         return data
 
+    def has_metadata(self, link: Link) -> bool:
+        """Whether the metadata of a wheel is in the cache."""
+        key = _content_key(link, "METADATA")
+        return bool(key) and self._cache.has_file(key)
+
     def read_small(self, link: Link, limit: int) -> bytes:
         """A small file whole, with its hashes verified.
 

@@ -1,4 +1,4 @@
-"""Answers on disk: pages as parsed links, and small files, revalidated when they are stale.
+"""Answers on disk: pages as tables of links, and small files, revalidated when stale.
 
 Implements HTTP caching (RFC 9111) as far as an installer needs it: ``max-age``,
 ``no-store``, ``ETag`` and ``Last-Modified``. A fresh answer needs no connection and no HTTP
@@ -8,12 +8,13 @@ name and renamed, and count as missing when anything about them is wrong.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall.distributions.link import Link
 from vinstall.events import Warned
 from vinstall.files import write_atomically
 from vinstall.index.address import strip_credentials
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vinstall.events import Observer
+    from vinstall.index.page_table import PageTable
 
-_PAGES = "pages-v1"
+_PAGES = "pages-v3"
 _FILES = "files-v1"
 
 
@@ -55,9 +57,9 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class KeptPage:
-    """The links of a page, as kept."""
+    """A page, as kept."""
 
-    links: tuple[Link, ...]
+    page: PageTable
     freshness: Freshness = field(default_factory=Freshness)
 
 
@@ -109,41 +111,43 @@ class ResponseCache:
             return None
         import json
 
+        from vinstall.index.page_table import load_page
+
         try:
-            document = json.loads(path.read_bytes())
+            head, _, body = _read(path).partition(b"\n")
+            document = json.loads(head)
             if document["url"] != url:
                 return None
-            fresh = Freshness(*document["freshness"])
-            return KeptPage(tuple(Link(*row) for row in document["links"]), fresh)
-        except (OSError, ValueError, TypeError, KeyError):
+            return KeptPage(load_page(document, body), Freshness(*document["freshness"]))
+        except (OSError, ValueError, TypeError, LookupError):
             return None
 
-    def keep_page(self, url: str, secret: str, page: KeptPage) -> None:
-        """Keep the links of a page."""
+    def has_fresh_page(self, url: str, secret: str = "") -> bool:
+        """Whether a page that needs no question is kept, by the time of its file alone."""
+        path = self._path(_PAGES, url, secret)
+        try:
+            return path is not None and path.stat().st_mtime > now()
+        except OSError:
+            return False
+
+    def keep_page(self, url: str, secret: str, kept: KeptPage) -> None:
+        """Keep a page."""
         import json
 
-        rows = [
-            (
-                link.url,
-                link.filename,
-                dict(link.hashes),
-                link.requires_python,
-                link.yanked,
-                None if link.metadata_hashes is None else dict(link.metadata_hashes),
-                link.size,
-                link.upload_time,
-                link.index,
-            )
-            for link in page.links
-        ]
-        fresh = page.freshness
+        from vinstall.index.page_table import describe_page
+
+        fresh = kept.freshness
         document = {
             "url": url,
             "freshness": [fresh.until, fresh.etag, fresh.modified],
-            "links": rows,
+            **describe_page(kept.page),
         }
-        text = json.dumps(document, separators=(",", ":"))
-        self._write(self._path(_PAGES, url, secret), text.encode())
+        head = json.dumps(document, separators=(",", ":")).encode()
+        path = self._path(_PAGES, url, secret)
+        self._write(path, head, b"\n", kept.page.body)
+        if path is not None:
+            with contextlib.suppress(OSError):
+                os.utime(path, (fresh.until, fresh.until))
 
     def find_file(self, key: str) -> bytes | None:
         """A small file that is known by its content or its whole address; never stale."""
@@ -151,7 +155,7 @@ class ResponseCache:
         if path is None:
             return None
         try:
-            data = path.read_bytes()
+            data = _read(path)
         except OSError:
             return None
         digest, body = data[:32], data[32:]
@@ -159,7 +163,12 @@ class ResponseCache:
 
     def keep_file(self, key: str, body: bytes) -> None:
         """Keep a small file."""
-        self._write(self._path(_FILES, key, ""), hashlib.sha256(body).digest() + body)
+        self._write(self._path(_FILES, key, ""), hashlib.sha256(body).digest(), body)
+
+    def has_file(self, key: str) -> bool:
+        """Whether a small file is kept, without looking into it."""
+        path = self._path(_FILES, key, "")
+        return path is not None and path.is_file()
 
     def _path(self, kind: str, url: str, secret: str) -> Path | None:
         if self._root is None:
@@ -167,11 +176,11 @@ class ResponseCache:
         digest = hashlib.sha256(f"{strip_credentials(url)}\0{secret}".encode()).hexdigest()
         return self._root / kind / digest[:2] / digest[2:]
 
-    def _write(self, path: Path | None, data: bytes) -> None:
+    def _write(self, path: Path | None, *parts: bytes) -> None:
         if path is None or self._root is None:
             return
         try:
-            write_atomically(path, data)
+            write_atomically(path, *parts)
         except OSError as error:
             root, self._root = self._root, None
             self._observer.receive(
@@ -181,6 +190,11 @@ class ResponseCache:
                     "going on without it.",
                 )
             )
+
+
+def _read(path: Path) -> bytes:
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.readall()
 
 
 def now() -> float:

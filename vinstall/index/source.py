@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ from vinstall.index.places import (
     read_local_place,
 )
 from vinstall.index.response_cache import KeptPage, ResponseCache, freshness_of, now
-from vinstall.index.simple import PAGE_TYPES, parse_simple_page
+from vinstall.index.simple import PAGE_TYPES
 from vinstall.index.variant_files import VariantFiles
 from vinstall.values import replace
 
@@ -92,8 +93,8 @@ class IndexSource:
         self._pool = WorkPool(_THREADS, "index")
         self._files = MetadataFiles(client, self._cache, cache_dir, observer)
         self._variants = VariantFiles(self._files, self._pool, observer, self._warn)
-        self._links: Answers[tuple[Link, ...]] = Answers(self._pool)
-        self._flat: Answers[tuple[Link, ...]] = Answers(self._pool)
+        self._links: Answers[Sequence[Link]] = Answers(self._pool)
+        self._flat: Answers[Sequence[Link]] = Answers(self._pool)
         self._metadata: Answers[CoreMetadata] = Answers(self._pool)
         self._lock = threading.Lock()
         self._told: set[str] = set()
@@ -124,9 +125,42 @@ class IndexSource:
             self._shared.clear()
         return found
 
+    def read_pages(self, wanted: Sequence[tuple[str, str]]) -> tuple[Sequence[Link], ...]:
+        """The links of projects on indexes that are not among the settings, all at once.
+
+        Args:
+            wanted: (URL of the index, project). One that does not have the project gives
+                nothing: 404, 410, and 403, with which stores of files answer for it.
+
+        Raises:
+            IndexAccessError: An index can not be read.
+        """
+        jobs: list[tuple[str, Callable[[], Sequence[Link]]]] = [
+            (f"{index} {project}", partial(self._read_other_page, index, project))
+            for index, project in wanted
+        ]
+        for key, job in jobs[1:]:
+            self._links.begin(key, job)
+        return tuple(self._links.get(key, job) for key, job in jobs)
+
+    def _read_other_page(self, index: str, project: str) -> Sequence[Link]:
+        try:
+            links = self._find_page(index, project)
+        except StatusError as error:
+            if error.status in (403, 404, 410):
+                return ()
+            raise
+        if self._settings.uploaded_prior_to:
+            return keep_earlier(list(links), self._settings.uploaded_prior_to)
+        return links
+
     def prefetch_links(self, projects: Iterable[str]) -> None:
         """Begin to fetch pages; never raises."""
-        wanted = [one for one in dict.fromkeys(projects) if one not in self._links]
+        wanted = [
+            one
+            for one in dict.fromkeys(projects)
+            if one not in self._links and not self._is_at_hand(one)
+        ]
         if len(wanted) > 1:
             for project in wanted:
                 self._links.begin(project, partial(self._find_links, project))
@@ -134,20 +168,33 @@ class IndexSource:
     def prefetch_metadata(self, links: Iterable[Link]) -> None:
         """Begin to fetch core metadata of wheels; never raises."""
         for link in links:
-            if link.is_wheel and not link.is_file:
+            if link.is_wheel and not link.is_file and not self._files.has_metadata(link):
                 self._metadata.begin(link.url, partial(self._read_core_metadata, link))
 
     # Links
 
-    def _find_links(self, project: str) -> tuple[Link, ...]:
-        found: list[Link] = []
+    def _is_at_hand(self, project: str) -> bool:
+        """Whether all pages of a project are kept and fresh, so that no thread is needed."""
+        pinned = self._settings.pins.get(project)
+        for index in (pinned,) if pinned else self._indexes():
+            if not is_remote(index):
+                continue
+            url = project_url(index, project)
+            if not self._cache.has_fresh_page(
+                strip_credentials(url), self._client.credential_key(url)
+            ):
+                return False
+        return True
+
+    def _find_links(self, project: str) -> Sequence[Link]:
+        found: list[Sequence[Link]] = []
         places: list[IndexAccessError] = []
         problems: list[IndexAccessError] = []
         pinned = self._settings.pins.get(project)
         having = 0
         for place in () if pinned else self._settings.find_links:
             try:
-                found += self._find_flat(place, project)
+                found.append(self._find_flat(place, project))
             except IndexAccessError as error:
                 self._warn("find-links", f"{error}. It is skipped.", error.fix)
                 places.append(error)
@@ -161,7 +208,7 @@ class IndexSource:
             except IndexAccessError as error:
                 problems.append(error)
             else:
-                found += links
+                found.append(links)
                 having += bool(links)
                 if links and self._settings.first_index:
                     break
@@ -171,12 +218,14 @@ class IndexSource:
         if having > 1:
             with self._lock:
                 self._shared[project] = having
+        found = [links for links in found if links]
         if found:
             for problem in problems:
                 self._warn("index-unusable", f"{problem}. It is skipped.", problem.fix)
+            every = found[0] if len(found) == 1 else tuple(chain.from_iterable(found))
             if self._settings.uploaded_prior_to:
-                return keep_earlier(found, self._settings.uploaded_prior_to)
-            return tuple(found)
+                return keep_earlier(every, self._settings.uploaded_prior_to)
+            return every
         if problems:
             raise _join_problems(project, problems)
         where = "it was looked for in " + (redact_url(pinned) if pinned else self._places())
@@ -194,33 +243,39 @@ class IndexSource:
         places = [*self._indexes(), *self._settings.find_links]
         return ", ".join(redact_url(place) for place in places) or "no place at all"
 
-    def _find_page(self, index: str, project: str) -> tuple[Link, ...]:
+    def _find_page(self, index: str, project: str) -> Sequence[Link]:
         """The links of one project on one index."""
         if "://" not in index and not index.startswith("file:"):
             index = file_url(Path(index).expanduser().absolute())
         url = project_url(index, project)
         if url.startswith("file:"):
             return read_local_page(url, index, project)
-        return self._read_page(url, strip_credentials(index))
+        return self._read_page(url, strip_credentials(index), project)
 
     def _find_flat(self, place: str, project: str) -> list[Link]:
         """The files of a project in a ``--find-links`` folder or page."""
         every = self._flat.get(place, partial(self._read_flat, place))
         return [link for link in every if belongs_to(link.filename, project)]
 
-    def _read_flat(self, place: str) -> tuple[Link, ...]:
+    def _read_flat(self, place: str) -> Sequence[Link]:
         if is_remote(place):
-            return self._read_page(place, strip_credentials(place), any_page=True)
+            return self._read_page(place, strip_credentials(place))
         return read_local_place(place)
 
-    def _read_page(self, url: str, index: str, *, any_page: bool = False) -> tuple[Link, ...]:
-        """The links of a remote page, from the cache where that is right."""
+    def _read_page(self, url: str, index: str, project: str = "") -> Sequence[Link]:
+        """The links of a remote page, from the cache where that is right.
+
+        Args:
+            url: The page; may carry credentials.
+            index: What the links carry as ``Link.index``.
+            project: Whose page it is; empty for a ``--find-links`` page.
+        """
         self._demand_security(url)
         bare = strip_credentials(url)
         secret = self._client.credential_key(url)
         kept = self._cache.find_page(bare, secret)
         if kept is not None and kept.freshness.until > now():
-            return kept.links
+            return kept.page.links
         validators = kept.freshness.validators if kept is not None else {}
         response = self._client.get(url, validators, accept=PAGE_TYPES)
         fresh = freshness_of(response.headers, now())
@@ -231,19 +286,22 @@ class IndexSource:
                     etag=fresh.etag or kept.freshness.etag,
                     modified=fresh.modified or kept.freshness.modified,
                 )
-                self._cache.keep_page(bare, secret, KeptPage(kept.links, fresh))
-            return kept.links
-        links = parse_simple_page(
+                self._cache.keep_page(bare, secret, KeptPage(kept.page, fresh))
+            return kept.page.links
+        from vinstall.index.page_table import read_page
+
+        page = read_page(
             response.body,
             response.headers.get("content-type", ""),
             response.url,
             index=index,
-            any_page=any_page,
+            project=project,
+            any_page=not project,
         )
         if fresh is not None and (fresh.validators or fresh.until > now()):
-            self._cache.keep_page(bare, secret, KeptPage(links, fresh))
-        self._note_other_hosts(bare, links)
-        return links
+            self._cache.keep_page(bare, secret, KeptPage(page, fresh))
+        self._note_other_hosts(bare, page.hosts)
+        return page.links
 
     def _demand_security(self, url: str) -> None:
         """Refuse pages that anybody on the way could change (pip's "secure origins").
@@ -261,9 +319,9 @@ class IndexSource:
                 f"use https, or accept the danger with --trusted-host {host}",
             )
 
-    def _note_other_hosts(self, page: str, links: Sequence[Link]) -> None:
+    def _note_other_hosts(self, page: str, origins: Iterable[str]) -> None:
         home = host_of(page)
-        hosts = {host_of(link.url) for link in links} - {home}
+        hosts = set(map(host_of, origins)) - {home}
         for host in sorted(hosts):
             text = f"Files of {home} come from {host}"
             with self._lock:

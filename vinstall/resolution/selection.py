@@ -17,6 +17,7 @@ from vinstall.distributions.filename import (
     parse_version,
     parse_wheel_filename,
 )
+from vinstall.distributions.link_table import LinkTable
 from vinstall.distributions.requirement import parse_specifier
 from vinstall.errors import RequirementError, VariantMetadataError, WheelFormatError
 from vinstall.resolution.candidate import Candidate, ChosenVariant
@@ -43,9 +44,11 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from vinstall.distributions.link import Link
+    from vinstall.distributions.link_table import LinkGroup
     from vinstall.resolution.source import PackageSource, SupportedLookup
     from vinstall.settings import ResolveSettings, VariantSettings
 
+_VARIANTS_SUFFIX = "-variants.json"
 _MOST_COMBINATIONS = 256
 """Alternatives of one wheel that are tried; no honest wheel has as many."""
 
@@ -88,6 +91,16 @@ class Release:
     version_text: str
     files: tuple[Link, ...]
     variant_files: tuple[Link, ...] = ()
+
+    @property
+    def is_pinned_only(self) -> bool:
+        """Whether only a requirement that names its local version may take it (bridges)."""
+        return all(link.bridge is not None and link.bridge.pinned_only for link in self.files)
+
+    @property
+    def is_prerelease(self) -> bool:
+        """Whether it is a pre-release or a development release."""
+        return self.version.is_prerelease
 
     @property
     def is_yanked(self) -> bool:
@@ -167,12 +180,78 @@ class Selection:
         )
 
 
+class TableRelease(Release):
+    """A release in a table of links, whose files become links when they are looked at."""
+
+    __slots__ = ("_group", "_number", "_table")
+
+    def __init__(self, table: LinkTable, number: int) -> None:
+        set_slot = object.__setattr__
+        set_slot(self, "_table", table)
+        set_slot(self, "_number", number)
+        set_slot(self, "_group", table.groups[number])
+
+    _table: LinkTable
+    _number: int
+    _group: LinkGroup
+
+    @property
+    def project(self) -> str:
+        """The normalized name."""
+        return self._table.project
+
+    @property
+    def version_text(self) -> str:
+        """The version as the first file writes it."""
+        return self._group.version_text
+
+    @property
+    def version(self) -> Version:
+        """The version."""
+        version = parse_version(self._group.version_text)
+        assert version is not None, "checked when the table was made"
+        return version
+
+    @property
+    def files(self) -> tuple[Link, ...]:
+        """Wheels and source distributions."""
+        files = self._table.files(self._number)
+        return tuple(link for link in files if not link.filename.endswith(_VARIANTS_SUFFIX))
+
+    @property
+    def variant_files(self) -> tuple[Link, ...]:
+        """The ``*-variants.json`` links of the version."""
+        files = self._table.files(self._number)
+        return tuple(link for link in files if link.filename.endswith(_VARIANTS_SUFFIX))
+
+    @property
+    def is_pinned_only(self) -> bool:
+        """Files of a page come through no bridge."""
+        return False
+
+    @property
+    def is_prerelease(self) -> bool:
+        """Whether it is a pre-release or a development release."""
+        return self._group.is_prerelease
+
+    @property
+    def is_yanked(self) -> bool:
+        """Whether every file is yanked (PEP 592)."""
+        return self._group.is_yanked
+
+
 def group_releases(project: str, links: Iterable[Link]) -> tuple[Release, ...]:
     """Sort the files of a project by version, newest first.
 
     Names are only split here: a page can hold thousands of files, and most releases are
     never looked at. Files of another project and names without a version are left out.
     """
+    if isinstance(links, LinkTable) and links.project == project:
+        return tuple(
+            TableRelease(links, number)
+            for number, group in enumerate(links.groups)
+            if group.version_text
+        )
     files: dict[str, list[Link]] = {}
     variant_files: dict[str, list[Link]] = {}
     for link in links:

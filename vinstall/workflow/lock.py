@@ -14,6 +14,7 @@ from vinstall import __version__
 from vinstall.distributions.filename import parse_wheel_filename
 from vinstall.distributions.requirement import Requirement, parse_requirement
 from vinstall.errors import LockFileError, UsageError, WheelFormatError
+from vinstall.events import Noted
 from vinstall.lockfile import (
     LockedPackage,
     LockFile,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vinstall.distributions.installed import InstalledDistribution
-    from vinstall.distributions.link import Link
+    from vinstall.distributions.link import Bridged, Link
     from vinstall.events import Observer
     from vinstall.plan import Change
     from vinstall.resolution.selection import Rules, Selection
@@ -76,9 +77,10 @@ def run_lock(settings: Settings, output: str, observer: Observer) -> str:
             for change in resolved.plan.installs
         ]
         packages.sort(key=lambda package: package.name)
+        asked = tuple(one.text for one in resolved.requirements)
         lock = LockFile(
             tuple(packages),
-            requirements=tuple(one.text for one in resolved.requirements),
+            requirements=() if _tell_bridged(context, resolved) else asked,
             created_by=f"vinstall {__version__}",
         )
         base = "" if output == "-" else file_url(Path(output).absolute().parent)
@@ -150,6 +152,9 @@ def _lock_change(
 ) -> LockedPackage:
     candidate = change.resolved.candidate
     assert candidate.link is not None, "installed distributions are ignored here"
+    bridge = candidate.variant.bridge if candidate.variant is not None else None
+    if bridge is not None:
+        return _lock_bridged(context, change, bridge, rules, selection)
     links: list[Link] = [candidate.link]
     variants: VariantMetadata | None = None
     if selection is not None and not candidate.direct:
@@ -159,6 +164,7 @@ def _lock_change(
             link
             for link in selection.release.files
             if link.filename not in left
+            and link.bridge is None
             and (link.index == home or not _label_of(link))
             and _fits(link, rules)
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ import pytest
 
 from vinstall.distributions.link import Link
 from vinstall.events import RecordingObserver
-from vinstall.index.response_cache import Freshness, KeptPage, ResponseCache, freshness_of
+from vinstall.index.page_table import read_page
+from vinstall.index.response_cache import Freshness, KeptPage, ResponseCache, freshness_of, now
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +28,23 @@ LINK = Link(
     12,
     "2026-01-02T03:04:05Z",
     "https://h.test/simple",
+)
+FILE = {
+    "filename": LINK.filename,
+    "url": LINK.url,
+    "hashes": LINK.hashes,
+    "requires-python": LINK.requires_python,
+    "yanked": True,
+    "core-metadata": True,
+    "size": LINK.size,
+    "upload-time": LINK.upload_time,
+}
+PAGE = read_page(
+    json.dumps({"meta": {"api-version": "1.1"}, "files": [FILE]}).encode(),
+    "application/vnd.pypi.simple.v1+json",
+    URL,
+    index=LINK.index,
+    project="sample",
 )
 
 
@@ -48,15 +67,19 @@ def test_freshness(headers: dict[str, str], expected: Freshness | None) -> None:
 
 def test_page_comes_back_as_it_was(tmp_path: Path) -> None:
     cache = ResponseCache(str(tmp_path), RecordingObserver())
-    page = KeptPage((LINK,), Freshness(5.0, '"e"', "m"))
+    page = KeptPage(PAGE, Freshness(5.0, '"e"', "m"))
     cache.keep_page(URL, "", page)
-    assert cache.find_page(URL) == page
+    kept = cache.find_page(URL)
+    assert kept is not None
+    assert kept.freshness == page.freshness
+    assert tuple(kept.page.links) == (LINK,)
+    assert kept.page.links.groups == PAGE.links.groups
     assert cache.find_page(URL + "other/") is None
 
 
 def test_page_of_one_user_is_not_that_of_another(tmp_path: Path) -> None:
     cache = ResponseCache(str(tmp_path), RecordingObserver())
-    cache.keep_page(URL, "one", KeptPage((LINK,)))
+    cache.keep_page(URL, "one", KeptPage(PAGE))
     assert cache.find_page(URL, "two") is None
     assert cache.find_page(URL) is None
 
@@ -66,10 +89,30 @@ def test_page_of_one_user_is_not_that_of_another(tmp_path: Path) -> None:
 )
 def test_broken_page_counts_as_missing(tmp_path: Path, content: bytes) -> None:
     cache = ResponseCache(str(tmp_path), RecordingObserver())
-    cache.keep_page(URL, "", KeptPage((LINK,)))
+    cache.keep_page(URL, "", KeptPage(PAGE))
     (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
     path.write_bytes(content)
     assert cache.find_page(URL) is None
+
+
+@pytest.mark.parametrize("position", [10, -10])
+def test_page_with_one_other_byte_counts_as_missing(tmp_path: Path, position: int) -> None:
+    cache = ResponseCache(str(tmp_path), RecordingObserver())
+    cache.keep_page(URL, "", KeptPage(PAGE))
+    (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    content = bytearray(path.read_bytes())
+    content[position] ^= 0x01
+    path.write_bytes(content)
+    assert cache.find_page(URL) is None
+
+
+def test_page_that_needs_no_question_is_told_by_its_file(tmp_path: Path) -> None:
+    cache = ResponseCache(str(tmp_path), RecordingObserver())
+    assert not cache.has_fresh_page(URL)
+    cache.keep_page(URL, "", KeptPage(PAGE, Freshness(5.0)))
+    assert not cache.has_fresh_page(URL)
+    cache.keep_page(URL, "", KeptPage(PAGE, Freshness(now() + 100)))
+    assert cache.has_fresh_page(URL)
 
 
 def test_file_comes_back_or_counts_as_missing(tmp_path: Path) -> None:
@@ -93,7 +136,7 @@ def test_folder_that_can_not_be_written_is_said_once(tmp_path: Path) -> None:
     observer = RecordingObserver()
     cache = ResponseCache(str(tmp_path / "file" / "cache"), observer)
     cache.keep_file("one", b"1")
-    cache.keep_page(URL, "", KeptPage((LINK,)))
+    cache.keep_page(URL, "", KeptPage(PAGE))
     assert [warning.code for warning in observer.warnings()] == ["cache-unusable"]
 
 

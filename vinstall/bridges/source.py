@@ -1,0 +1,442 @@
+"""A source that shows the builds of bridges as variant wheels of the plain project.
+
+Wraps another source; fits ``resolution.source.PackageSource`` by shape. What it shows is a
+copy of the real link with the file name of a variant wheel, the index ``bridge:<family>``
+and the real link behind it. Only builds that the machine can use, or that the user named,
+are looked for: pages of builds for other hardware are never fetched. A release with real
+variant wheels or a ``-variants.json`` on the user's index is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vinstall.bridges.model import contains_release, fits_platform, split_local
+from vinstall.bridges.reader import fill_template
+from vinstall.distributions.core_metadata import CoreMetadata
+from vinstall.distributions.link import Bridged
+from vinstall.errors import ProjectNotFoundError
+from vinstall.values import dataclass, field, replace
+from vinstall.variants.metadata import VariantMetadata
+from vinstall.variants.ordering import rank_variants
+from vinstall.variants.properties import ABI_DEPENDENCY, NULL_LABEL, is_label, is_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from vinstall.bridges.model import Build, Family
+    from vinstall.distributions.link import Link
+    from vinstall.resolution.source import PackageSource, SupportedLookup
+    from vinstall.settings import VariantSettings
+
+INDEX_PREFIX = "bridge:"
+_NAMESPACES = ("nvidia", "amd", "intel", "x86_64", "aarch64")
+_FEATURES = {"nvidia": ("cuda_version_lower_bound",), "amd": ("rocm_version",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the URLs of families lead in this run.
+
+    Attributes:
+        urls: (family, name of the URL) → template; what the user replaced is replaced.
+        closed: (family, name of the URL) → why it is not contacted.
+    """
+
+    urls: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    closed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+class BridgedSource:
+    """Answers of another source, and what bridges show.
+
+    Args:
+        inner: The user's own indexes and folders.
+        families: Those that are switched on.
+        places: Where their URLs lead.
+        lookup: Says which builds the machine can use.
+        variants: What the user says about variants.
+        labels: Labels that requirements name on their own lines.
+        markers: The marker environment of the target.
+        read_pages: Reads (index URL, project) pairs, several at once; an index that does
+            not have the project gives nothing.
+        tell: Receives a sentence for the user, each once.
+    """
+
+    def __init__(
+        self,
+        inner: PackageSource,
+        families: Sequence[Family],
+        places: Places,
+        lookup: SupportedLookup,
+        variants: VariantSettings,
+        labels: frozenset[str],
+        markers: Mapping[str, str],
+        read_pages: Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[Link]]],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._inner = inner
+        self._places = places
+        self._lookup = lookup
+        self._variants = variants
+        self._labels = labels | frozenset(variants.labels.values())
+        self._markers = markers
+        self._read_pages = read_pages
+        self._tell = tell
+        self._family_of: dict[str, Family] = {}
+        self._helpers: dict[str, list[tuple[Family, Build]]] = {}
+        for family in families:
+            for project in family.projects:
+                self._family_of[project] = family
+            for build in family.builds:
+                for helper in build.helpers:
+                    self._helpers.setdefault(helper, []).append((family, build))
+        self._usable: dict[str, frozenset[str]] = {}
+        self._links: dict[str, tuple[Link, ...]] = {}
+        self._told: set[str] = set()
+
+    # the questions of the resolver
+
+    def find_links(self, project: str) -> Sequence[Link]:
+        """All files of a project, those that bridges show among them."""
+        found = self._links.get(project)
+        if found is None:
+            family = self._family_of.get(project)
+            if family is not None and project not in self._variants.disabled:
+                found = self._find_shown(family, project)
+            elif project in self._helpers:
+                found = self._find_helper(project)
+            else:
+                return self._inner.find_links(project)
+            self._links[project] = found
+        return found
+
+    def read_core_metadata(self, link: Link) -> CoreMetadata:
+        """The core metadata of the real file; a sister is one more need of the plain name."""
+        bridge = link.bridge
+        if bridge is None:
+            return self._inner.read_core_metadata(link)
+        real = self._inner.read_core_metadata(bridge.real)
+        if not bridge.is_sister:
+            return real
+        pin = f"{bridge.real_project}=={bridge.version_text}"
+        extras = [
+            f"{bridge.real_project}[{extra}]=={bridge.version_text} ; extra == '{extra}'"
+            for extra in real.extras
+        ]
+        return CoreMetadata(
+            bridge.project,
+            split_local(bridge.version_text)[0],
+            (pin, *extras),
+            real.requires_python,
+            real.extras,
+            real.text,
+        )
+
+    def read_variant_metadata(
+        self, files: Sequence[Link], wheels: Sequence[Link]
+    ) -> VariantMetadata:
+        """What the family says of the builds; for all other files what the inner source says."""
+        if not any(link.bridge is not None for link in wheels):
+            return self._inner.read_variant_metadata(files, wheels)
+        variants = {}
+        family = project = version = ""
+        for link in wheels:
+            bridge = link.bridge
+            if bridge is not None:
+                family, project = bridge.family, bridge.project
+                version = split_local(bridge.version_text)[0]
+                if bridge.properties:
+                    variants[bridge.label] = bridge.properties
+        known = self._family_of[project]
+        for build in self._iter_builds(known, project):
+            if (
+                build.how != "local"
+                and build.properties
+                and contains_release(build.releases, version)
+            ):
+                variants.setdefault(build.label, build.properties)
+        return _make_metadata(variants, f"the bridge {family}")
+
+    def prefetch_links(self, projects: Iterable[str]) -> None:
+        """Begin to fetch pages of the user's own indexes."""
+        wanted = []
+        for project in projects:
+            wanted.append(project)
+            family = self._family_of.get(project)
+            if family is not None:
+                wanted += [
+                    build.sister_of(project)
+                    for build in self._iter_builds(family, project)
+                    if build.how == "sister" and build.label in self._usable.get(family.name, ())
+                ]
+        self._inner.prefetch_links(wanted)
+
+    def prefetch_metadata(self, links: Iterable[Link]) -> None:
+        """Begin to fetch core metadata of the real files."""
+        self._inner.prefetch_metadata(
+            link.bridge.real if link.bridge is not None else link for link in links
+        )
+
+    # what is shown
+
+    def _iter_builds(self, family: Family, project: str) -> Iterator[Build]:
+        for build in family.builds:
+            if project in build.projects and fits_platform(build.platforms, self._markers):
+                yield build
+
+    def _find_usable(self, family: Family) -> frozenset[str]:
+        """Labels of builds that the machine can use, or that the user named."""
+        found = self._usable.get(family.name)
+        if found is None:
+            by_place = {
+                str(number): build
+                for number, build in enumerate(family.builds)
+                if build.how != "local" and fits_platform(build.platforms, self._markers)
+            }
+            metadata = _make_metadata(
+                {place: build.properties for place, build in by_place.items()},
+                f"the bridge {family.name}",
+            )
+            labels = {build.label for build in by_place.values() if not build.properties}
+            if metadata.namespaces:
+                supported = self._lookup.find_supported(metadata)
+                ranking = rank_variants(by_place, metadata, supported, (), self._variants.exclude)
+                labels |= {by_place[one.label].label for one in ranking.ranked}
+            found = self._usable[family.name] = frozenset(labels) | self._labels
+        return found
+
+    def _find_own(self, project: str) -> tuple[tuple[Link, ...], ProjectNotFoundError | None]:
+        try:
+            return tuple(self._inner.find_links(project)), None
+        except ProjectNotFoundError as error:
+            return (), error
+
+    def _find_shown(self, family: Family, project: str) -> tuple[Link, ...]:
+        own, missing = self._find_own(project)
+        taken = _find_real_variants(own)
+        usable = self._find_usable(family)
+        builds = [
+            build
+            for build in self._iter_builds(family, project)
+            if build.how == "local" or build.label in usable
+        ]
+        pages = self._read_indexes(family, project, builds)
+        shown: list[Link] = []
+        behind: dict[str, Bridged] = {}
+        others: dict[str, Link] = {}
+        null: set[str] = set()
+        for build in builds:
+            more = list(self._show(family, build, project, own, pages.get(build.url, {}), taken))
+            if not build.properties:
+                # the first entry that runs anywhere is the null variant of a release
+                more = [link for link in more if _version_of(link.filename) not in null]
+                null |= {_version_of(link.filename) for link in more}
+            for link in more:
+                bridge = link.bridge
+                if bridge is not None and not bridge.is_sister and "+" in bridge.version_text:
+                    behind.setdefault(bridge.real.url, replace(bridge, pinned_only=True))
+                    others.setdefault(bridge.real.url, bridge.real)
+            shown += more
+        result: list[Link] = []
+        for link in own:
+            others.pop(link.url, None)
+            result.append(replace(link, bridge=behind[link.url]) if link.url in behind else link)
+        result += [replace(link, bridge=behind[url]) for url, link in others.items()]
+        if not result and not shown and missing is not None:
+            raise missing
+        return (*result, *shown)
+
+    def _read_indexes(
+        self, family: Family, project: str, builds: Sequence[Build]
+    ) -> dict[str, dict[str, Sequence[Link]]]:
+        """Name of the URL → label → the links of the project there."""
+        wanted: list[tuple[str, str, str]] = []
+        for build in builds:
+            if build.how != "index":
+                continue
+            key = (family.name, build.url)
+            reason = self._places.closed.get(key)
+            if reason is not None:
+                self._tell_once(
+                    f"Builds of {project} that the bridge {family.name} would look for are left "
+                    f"out: {reason}"
+                )
+                continue
+            place = (build.url, build.label, self._places.urls[key])
+            if place not in wanted:
+                wanted.append(place)
+        pages = self._read_pages(
+            [(template.replace("{label}", label), project) for _, label, template in wanted]
+        )
+        found: dict[str, dict[str, Sequence[Link]]] = {}
+        for (name, label, _), links in zip(wanted, pages, strict=True):
+            found.setdefault(name, {})[label] = links
+        return found
+
+    def _show(
+        self,
+        family: Family,
+        build: Build,
+        project: str,
+        own: Sequence[Link],
+        pages: Mapping[str, Sequence[Link]],
+        taken: frozenset[str],
+    ) -> Iterator[Link]:
+        """The files of one build as variant wheels."""
+        real_project = project
+        links: Iterable[Link] = own
+        pattern = None
+        if build.how == "sister":
+            real_project = build.sister_of(project)
+            links, _ = self._find_own(real_project)
+        elif build.how == "index":
+            links = (*pages.get(build.label, ()), *own)
+        elif build.how == "local":
+            pattern = re.compile(build.local)
+        own_urls = {link.url for link in own}
+        seen = set()
+        for link in links:
+            parts = link.filename[:-4].split("-")
+            if not link.is_wheel or not 5 <= len(parts) <= 6 or link.url in seen:
+                continue
+            seen.add(link.url)
+            if len(parts) == 6 and not parts[2][:1].isdigit():
+                continue
+            version_text = parts[1]
+            public, local = split_local(version_text)
+            if public in taken or not contains_release(build.releases, public):
+                continue
+            groups: dict[str, str] = {}
+            if build.how == "index":
+                # a file without a local segment on the user's own index is the plain one
+                if local != build.local or (not local and link.url in own_urls):
+                    continue
+            elif pattern is not None:
+                match = pattern.fullmatch(local) if local else None
+                if match is None:
+                    continue
+                groups = {name: value or "" for name, value in match.groupdict().items()}
+            elif local and build.how != "sister":
+                continue
+            bridge = _describe(family, build, project, real_project, link, version_text, groups)
+            if bridge is None:
+                continue
+            label = bridge.label if bridge.properties else NULL_LABEL
+            name = "-".join((project.replace("-", "_"), public, *parts[2:], label))
+            yield replace(
+                link,
+                filename=f"{name}.whl",
+                index=f"{INDEX_PREFIX}{family.name}",
+                bridge=bridge,
+            )
+
+    def _find_helper(self, project: str) -> tuple[Link, ...]:
+        """The files of a project that only the indexes of bridges have."""
+        found: dict[str, Link] = {}
+        asked = False
+        for family, build in self._helpers[project]:
+            key = (family.name, build.url)
+            if (
+                build.label in self._find_usable(family)
+                and fits_platform(build.platforms, self._markers)
+                and key not in self._places.closed
+            ):
+                asked = True
+                url = self._places.urls[key].replace("{label}", build.label)
+                for page in self._read_pages([(url, project)]):
+                    found.update((link.filename, link) for link in page)
+        if not asked:
+            return tuple(self._inner.find_links(project))
+        if not found:
+            raise ProjectNotFoundError(
+                f"No index knows {project}", "only the indexes of a bridge are asked for it"
+            )
+        return tuple(found.values())
+
+    def _tell_once(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._tell(sentence)
+
+
+def _describe(
+    family: Family,
+    build: Build,
+    project: str,
+    real_project: str,
+    link: Link,
+    version_text: str,
+    groups: dict[str, str],
+) -> Bridged | None:
+    """What stands behind a shown file; ``None`` where its local segment gives no valid label."""
+    label, properties, agree = build.label, build.properties, build.agree
+    if groups:
+        label = fill_template(label, groups)
+        properties = {
+            namespace: {
+                feature: tuple(fill_template(value, groups) for value in values)
+                for feature, values in features.items()
+            }
+            for namespace, features in properties.items()
+        }
+        agree = {name: fill_template(value, groups) for name, value in agree.items()}
+        agree = {name: value for name, value in agree.items() if value}
+        values = [
+            value
+            for features in properties.values()
+            for texts in features.values()
+            for value in texts
+        ]
+        if not is_label(label) or label == NULL_LABEL or not all(map(is_value, values)):
+            return None
+    public, _ = split_local(version_text)
+    return Bridged(
+        family=family.name,
+        label=label,
+        project=project,
+        real=link,
+        real_project=real_project,
+        version_text=version_text,
+        properties=properties,
+        requirements=(f"{project}[{build.extra}]=={public}",) if build.extra else (),
+        agree=family.agreement_of(agree, label),
+    )
+
+
+def _find_real_variants(links: Iterable[Link]) -> frozenset[str]:
+    """Public versions of which there are real variant wheels, or real variant metadata."""
+    found = set()
+    for link in links:
+        name = link.filename
+        if name.endswith("-variants.json"):
+            parts = name.split("-")
+            if len(parts) == 3:
+                found.add(split_local(parts[1])[0])
+        elif name.endswith(".whl"):
+            parts = name.split("-")
+            if len(parts) == 7 or (len(parts) == 6 and not parts[2][:1].isdigit()):
+                found.add(split_local(parts[1])[0])
+    return frozenset(found)
+
+
+def _version_of(filename: str) -> str:
+    return filename.split("-", 2)[1]
+
+
+def _make_metadata(
+    variants: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]], origin: str
+) -> VariantMetadata:
+    """Variant metadata for what a family says: known namespaces first, in a fixed order."""
+    used = {namespace for properties in variants.values() for namespace in properties}
+    used.discard(ABI_DEPENDENCY)
+    known = [namespace for namespace in _NAMESPACES if namespace in used]
+    return VariantMetadata(
+        namespaces=(*known, *sorted(used - set(known))),
+        variants=variants,
+        feature_priorities={
+            namespace: features for namespace, features in _FEATURES.items() if namespace in used
+        },
+        origin=origin,
+    )
