@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from vinstall.distributions.installed import InstalledDistribution
+    from vinstall.resolution.candidate import Candidate
     from vinstall.resolution.resolve import Resolution, Resolved
     from vinstall.resolution.selection import Selection
     from vinstall.settings import ResolveSettings, VariantSettings
@@ -58,10 +59,16 @@ class Plan:
 
 def make_plan(
     resolution: Resolution,
-    installed: Callable[[str], InstalledDistribution | None],
+    installed: Callable[[Candidate], InstalledDistribution | None],
     resolve: ResolveSettings,
 ) -> Plan:
-    """Compare what was resolved with what is installed."""
+    """Compare what was resolved with what is installed.
+
+    Args:
+        resolution: What will be there.
+        installed: What a candidate replaces; ``None`` for nothing.
+        resolve: How candidates were chosen.
+    """
     changes = []
     for resolved in resolution.distributions:
         if resolve.only_deps and resolved.requirements:
@@ -70,7 +77,7 @@ def make_plan(
         if candidate.installed is not None:
             changes.append(Change("keep", resolved, candidate.installed))
             continue
-        before = installed(candidate.project)
+        before = installed(candidate)
         if before is None or resolve.ignore_installed:
             changes.append(Change("add", resolved))
         else:
@@ -86,7 +93,8 @@ def check_required_variants(plan: Plan, variants: VariantSettings) -> None:
             another namespace. Every such project is named.
     """
     failures = []
-    by_project = {change.resolved.project: change for change in plan.changes}
+    by_project = {change.resolved.candidate.plain_project: change for change in plan.changes}
+    by_project |= {change.resolved.project: change for change in plan.changes}
     for project, namespace in variants.required.items():
         change = by_project.get(project)
         if change is None:
@@ -100,7 +108,7 @@ def check_required_variants(plan: Plan, variants: VariantSettings) -> None:
             taken = f"the variant {label}"
         else:
             continue
-        reasons = _tell_refused(plan.selections.get(project))
+        reasons = _tell_refused(plan.selections.get(candidate.project))
         failures.append(
             f"{candidate.name} {candidate.version_text}: {what} is required, but only {taken} "
             f"fits{reasons}"
@@ -118,7 +126,12 @@ def _namespaces(change: Change) -> frozenset[str]:
     candidate = change.resolved.candidate
     if candidate.variant is not None:
         return frozenset(candidate.variant.properties)
-    recorded = candidate.installed.variant if candidate.installed is not None else None
+    there = candidate.installed
+    if there is not None and there.bridge:
+        texts = (there.reason or {}).get("properties")
+        lines = texts if isinstance(texts, list) else ()
+        return frozenset(str(one).partition("::")[0].strip() for one in lines)
+    recorded = there.variant if there is not None else None
     variants = (recorded or {}).get("variants")
     if not isinstance(variants, dict):
         return frozenset()
@@ -155,9 +168,10 @@ def check_variant_losses(plan: Plan, variants: VariantSettings, named: frozenset
         before, candidate = change.before, change.resolved.candidate
         if before is None or before.label in ("", NULL_LABEL):
             continue
-        if candidate.label not in ("", NULL_LABEL) or candidate.project in named:
+        project = candidate.plain_project
+        if candidate.label not in ("", NULL_LABEL) or {candidate.project, project} & named:
             continue
-        chosen = candidate.project in variants.labels or candidate.project in variants.disabled
+        chosen = project in variants.labels or project in variants.disabled
         if chosen:
             continue
         after = f"{candidate.name} {candidate.version_text} " + (

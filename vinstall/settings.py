@@ -117,6 +117,23 @@ class VariantSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class BridgeSettings:
+    """What the user says about bridges (``docs/bridges.md``).
+
+    Attributes:
+        families: Those that are switched on.
+        refused: Whether the user said that none may be used; then no hint is given either.
+        files: Paths of further bridge files.
+        urls: Name of a URL → the template to use in its place.
+    """
+
+    families: Names = Names()
+    refused: bool = False
+    files: tuple[str, ...] = ()
+    urls: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ResolveSettings:
     """How candidates are chosen."""
 
@@ -231,6 +248,7 @@ class Settings:
 
     index: IndexSettings = IndexSettings()
     variants: VariantSettings = VariantSettings()
+    bridges: BridgeSettings = BridgeSettings()
     resolve: ResolveSettings = ResolveSettings()
     target: TargetSettings = TargetSettings()
     request: RequestSettings = RequestSettings()

@@ -29,7 +29,7 @@ STAIRS = {
     ("settings", "values"),
 }
 """Imports across one row that are allowed, beside the values of ``resolution``."""
-VALUES = {("plan", "resolution"), ("lockfile", "resolution")}
+VALUES = {("plan", "resolution"), ("lockfile", "resolution"), ("bridges", "resolution")}
 OUTSIDE = {"httpx", "rich", "subprocess", "pip", "socket", "urllib3"}
 
 

@@ -316,7 +316,7 @@ def list_packages(settings: Settings, arguments: Arguments, console: Console) ->
     if any(builds):
         columns.append(("Build", builds))
     if any(one.label for one in found):
-        columns.append(("Variant", [one.label for one in found]))
+        columns.append(("Variant", [one.shown_label for one in found]))
     if any(one.editable_location for one in found):
         columns.append(("Editable project location", [one.editable_location for one in found]))
     if verbose:
@@ -332,7 +332,9 @@ def list_packages(settings: Settings, arguments: Arguments, console: Console) ->
 def _listed(one: InstalledDistribution, *, verbose: bool) -> dict[str, str]:
     item = {"name": one.name, "version": one.version_text}
     if one.label:
-        item["variant"] = one.label
+        item["variant"] = one.shown_label
+        if one.bridge:
+            item["bridge"] = one.bridge
     if verbose:
         item["location"] = one.location
         item["installer"] = one.installer

@@ -32,10 +32,18 @@ _SECTIONS = {"explain": "install", "sync": "install"}
 _OUR_ALIASES = {
     "--trusted-providers": "--trust-provider",
     "--enabled-providers": "--enable-provider",
+    "--bridge-files": "--bridge-file",
 }
 _NOT_IN_FILES = frozenset({"--help", "--version", "--isolated"})
 _NOT_IN_PROJECTS = frozenset(
-    {"--trust-provider", "--enable-provider", "--python", "--cache-dir", "--log"}
+    {
+        "--trust-provider",
+        "--enable-provider",
+        "--bridge-file",
+        "--python",
+        "--cache-dir",
+        "--log",
+    }
 )
 """What a checkout must not decide for whoever works in it: which code runs, and where the
 files lie that later runs believe."""

@@ -942,7 +942,7 @@ class CommandSpec:
 
 
 _TAKING = (requirement_options, build_options, hash_options)
-_FINDING = (selection_options, index_options, variant_options)
+_FINDING = (selection_options, index_options, variant_options, bridge_options)
 
 
 def command_specs() -> dict[str, CommandSpec]:

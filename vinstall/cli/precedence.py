@@ -25,6 +25,7 @@ from vinstall.errors import UsageError, VariantMetadataError, WrongSettingError
 from vinstall.events import Warned
 from vinstall.settings import (
     PYPI_URL,
+    BridgeSettings,
     IndexSettings,
     Names,
     OutputSettings,
@@ -63,6 +64,10 @@ _VARIANT_DESTS = (
 )
 _OVERRIDING_DESTS = (
     *_VARIANT_DESTS,
+    "bridge",
+    "no_bridge",
+    "bridge_files",
+    "bridge_urls",
     "platforms",
     "python_version",
     "implementation",
@@ -413,6 +418,7 @@ def _settings(
     return Settings(
         index=_index_settings(values, surroundings),
         variants=variants,
+        bridges=_bridge_settings(values),
         resolve=_resolve_settings(values),
         target=_target_settings(values, isolated),
         request=RequestSettings(
@@ -645,12 +651,46 @@ def _variant_settings(values: _Values) -> VariantSettings:
     )
 
 
+def _bridge_settings(values: _Values) -> BridgeSettings:
+    families = _disabled(values.all("bridge"), "Write --bridge or --bridge=a,b.")
+    off = values.last("no_bridge")
+    refused = off is not None and bool(off.value)
+    if off is not None and refused and families:
+        switch = max(map(_strength, values.all("bridge")))
+        if switch == _strength(off):
+            raise UsageError(
+                "--bridge and --no-bridge contradict each other",
+                _sources(values, "bridge", "no_bridge"),
+                "Keep one of them.",
+            )
+        refused = switch < _strength(off)
+    said = values.last("bridge")
+    urls = values.all("bridge_urls")
+    for given in urls:
+        name, url = _pair(given)
+        rest = url.replace("{label}", "")
+        if not name or not url or "{" in rest or "}" in rest:
+            raise _wrong(
+                given,
+                "a name and a URL are needed, with no braces but {label}",
+                "Write it like NAME=https://host/{label}/.",
+            )
+    return BridgeSettings(
+        families=Names() if refused else families,
+        refused=refused or (said is not None and not families),
+        files=values.items("bridge_files"),
+        urls=_pairs(urls),
+    )
+
+
 def _sources(values: _Values, *dests: str) -> str:
     said = (f"{given} ({given.source})" for dest in dests for given in values.all(dest))
     return "said: " + ", ".join(said)
 
 
-def _disabled(found: Sequence[Given]) -> Names:
+def _disabled(
+    found: Sequence[Given], fix: str = "Write --no-variant or --no-variant=a,b."
+) -> Names:
     everything = False
     names: set[str] = set()
     for given in found:
@@ -663,7 +703,7 @@ def _disabled(found: Sequence[Given]) -> Names:
             elif word:
                 names.add(normalize_name(word))
             else:
-                raise _wrong(given, "a name is empty", "Write --no-variant or --no-variant=a,b.")
+                raise _wrong(given, "a name is empty", fix)
     return Names(everything, frozenset(names))
 
 

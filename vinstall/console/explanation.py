@@ -58,7 +58,8 @@ def _iter_machine(part: MachinePart, everything: bool) -> Iterator[str]:
 
 
 def _iter_project(project: ExplainedProject, everything: bool) -> Iterator[str]:
-    label = f" {project.label}" if project.label else ""
+    label = project.build or project.label
+    label = f" {label}" if label else ""
     yield f"{project.name} {project.version}{label}: {project.sentence}"
     if project.problem:
         yield f"  problem: {project.problem}"
@@ -79,6 +80,7 @@ def _iter_project(project: ExplainedProject, everything: bool) -> Iterator[str]:
 def _iter_build(build: Build) -> Iterator[str]:
     mark = {"chosen": "*", "fits": "+", "refused": "-"}.get(build.status, " ")
     rank = f" {build.rank}." if build.rank else ""
-    yield f"  {mark}{rank} {build.filename}"
+    through = f" (through the bridge {build.bridge})" if build.bridge else ""
+    yield f"  {mark}{rank} {build.filename or build.label}{through}"
     if build.reason:
         yield f"      {build.reason}"

@@ -68,6 +68,21 @@ class Conflict:
         )
 
 
+def add_stand_in(members: dict[str, Member], project: str, member: Member) -> None:
+    """Let a sister that a bridge took count as the plain project, too.
+
+    Args:
+        members: Normalized project → distribution.
+        project: The plain project; nothing happens where it is there itself, or is empty.
+        member: The sister.
+    """
+    from vinstall.distributions.core_metadata import CoreMetadata
+
+    if project and project not in members:
+        stub = CoreMetadata(member.name, member.version)
+        members[project] = Member(member.name, member.version, stub)
+
+
 def find_conflicts(
     members: Mapping[str, Member], environment: Mapping[str, str]
 ) -> tuple[Conflict, ...]:

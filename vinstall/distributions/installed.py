@@ -31,6 +31,10 @@ class InstalledDistribution:
         label: Variant label from its ``variant.json``; empty for a non-variant wheel.
         variant: Content of ``variant.json``, or ``None``.
         reason: Content of ``vinstall.json``: why this build was chosen; or ``None``.
+        bridge: The bridge that it came through (``docs/bridges.md``); empty for none.
+        build: The name of its build there; also where the variant is ``null``.
+        agree: Name → value of what has to be the same in one environment.
+        stands_for: The plain project that it stands for, where a bridge took a sister.
         kind: ``dist-info``, ``egg-info``, ``egg-link`` or ``distutils`` (a lone
             egg-info file, which nobody can uninstall safely).
     """
@@ -48,6 +52,10 @@ class InstalledDistribution:
     variant: Mapping[str, object] | None = field(default=None, hash=False)
     reason: Mapping[str, object] | None = field(default=None, hash=False)
     kind: str = "dist-info"
+    bridge: str = ""
+    build: str = ""
+    agree: Mapping[str, str] = field(default_factory=dict, hash=False)
+    stands_for: str = ""
 
     @property
     def version(self) -> Version:
@@ -57,6 +65,20 @@ class InstalledDistribution:
         from vinstall.distributions.filename import parse_version
 
         return parse_version(self.version_text) or Version("0")
+
+    @property
+    def shown_label(self) -> str:
+        """The label as the user sees it: a bridge has a name for the null variant, too."""
+        return self.build or self.label
+
+    @property
+    def public_version(self) -> Version:
+        """The version by which releases are compared: a bridged build's without local segment."""
+        if not self.bridge:
+            return self.version
+        from packaging.version import Version
+
+        return Version(self.version.public)
 
     @property
     def editable_location(self) -> str:

@@ -132,6 +132,11 @@ def read_distribution(folder: str, name: str) -> InstalledDistribution | None:
     variant = _read_json(info / "variant.json") if kind == "dist-info" else None
     labels = (variant or {}).get("variants")
     label = next(iter(labels)) if isinstance(labels, dict) and len(labels) == 1 else ""
+    reason = _read_json(info / "vinstall.json") if kind == "dist-info" else None
+    bridge = str((reason or {}).get("bridge") or "")
+    agree = (reason or {}).get("agree")
+    if bridge and not label:
+        label = str((reason or {}).get("label") or "")
     return InstalledDistribution(
         name=metadata.name,
         project=normalize_name(metadata.name),
@@ -144,8 +149,16 @@ def read_distribution(folder: str, name: str) -> InstalledDistribution | None:
         direct_url=_read_json(info / "direct_url.json") if kind == "dist-info" else None,
         label=label,
         variant=variant,
-        reason=_read_json(info / "vinstall.json") if kind == "dist-info" else None,
+        reason=reason,
         kind=kind,
+        bridge=bridge,
+        build=str((reason or {}).get("build") or "") if bridge else "",
+        agree=(
+            {str(name): str(value) for name, value in agree.items()}
+            if bridge and isinstance(agree, dict)
+            else {}
+        ),
+        stands_for=str((reason or {}).get("stands_for") or "") if bridge else "",
     )
 
 

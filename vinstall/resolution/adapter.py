@@ -9,6 +9,7 @@ something that can not be had, so that the next one is tried and the reason is k
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from resolvelib.providers import AbstractProvider
@@ -16,7 +17,9 @@ from resolvelib.providers import AbstractProvider
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.installed_markers import markers_of
 from vinstall.distributions.requirement import (
+    KNOWN,
     Requirement,
+    list_operators,
     parse_requirement,
     parse_specifier,
 )
@@ -54,9 +57,10 @@ if TYPE_CHECKING:
     from vinstall.distributions.link import Link
     from vinstall.events import Observer
     from vinstall.resolution.selection import Choice, Rules
-    from vinstall.resolution.source import PackageSource, SupportedLookup
+    from vinstall.resolution.source import Agreements, PackageSource, SupportedLookup
 
 IMPOSSIBLE = "<impossible>"
+_NAMES_LOCAL = re.compile(r"===?\s*[^,]*\+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ class Need:
         text: How to show it.
         requirement: Name, specifier, hashes...; ``None`` for an exact or impossible need.
         exact: The very candidate that is needed (the base of a project with extras).
-        reason: Why an impossible need is one.
+        reason: Why an impossible need is one; who needs an agreement that nobody asked for.
+        anew: Whether what is installed does not do: it has to be chosen anew.
         depth: How far from what the user asked for; 0 is asked for.
         order: Position among what the user asked for; the same for what follows from it.
     """
@@ -78,6 +83,7 @@ class Need:
     requirement: Requirement | None = None
     exact: Candidate | None = None
     reason: str = ""
+    anew: bool = False
     depth: int = field(default=0, compare=False)
     order: int = field(default=0, compare=False)
 
@@ -102,6 +108,29 @@ def make_key(project: str, extras: frozenset[str]) -> str:
     return f"{project}[{','.join(sorted(extras))}]" if extras else project
 
 
+def make_agreement(name: str, value: str, who: str = "", depth: int = 0, order: int = 0) -> Need:
+    """The need that everything chosen has one and the same value of something.
+
+    Args:
+        name: What has to be the same, such as ``cuda``.
+        value: The value.
+        who: The installed distribution that needs it; empty where a candidate does.
+        depth, order: As of any need.
+    """
+    shown = _SHOWN_NAMES.get(name, f"the build of {name}")
+    candidate = Candidate(f"<{name}>", shown, value)
+    return Need(
+        f"<{name}>", f"{shown} {value}", exact=candidate, reason=who, depth=depth, order=order
+    )
+
+
+def is_agreement(key: str) -> bool:
+    """Whether an identifier stands for something to agree on, not for a project."""
+    return key.startswith("<") and key != IMPOSSIBLE
+
+
+_SHOWN_NAMES = {"cuda": "CUDA", "rocm": "ROCm"}
+
 if TYPE_CHECKING:
     _Base = AbstractProvider[Need, Node, str]
     _Information = Mapping[str, Iterator[RequirementInformation[Need, Node]]]
@@ -122,6 +151,8 @@ class Problem:
         upgraded: Whether a project may leave its installed version although that fits.
         may_switch: Whether an upgrade may switch the build of an installed project.
         every_variant: Whether the needs of every build of a release count.
+        agreements: Knows what has to be the same in one environment; ``None`` for nothing.
+        staying: What installed distributions that stay agree on, from ``make_agreement``.
     """
 
     rules: Rules
@@ -132,6 +163,8 @@ class Problem:
     upgraded: Callable[[str], bool]
     may_switch: Callable[[str], bool]
     every_variant: bool = False
+    agreements: Agreements | None = None
+    staying: tuple[Need, ...] = ()
 
 
 class Adapter(_Base):
@@ -180,35 +213,41 @@ class Adapter(_Base):
         backtrack_causes: Sequence[RequirementInformation[Need, Node]],
     ) -> tuple[bool, bool, bool, bool, bool, int, int, str]:
         """What to decide first: what is fixed, then what is tight, then what was asked first."""
-        infos = list(information[identifier])
-        needs = [info.requirement for info in infos]
-        impossible = identifier == IMPOSSIBLE
+        needs = [one.requirement for one in information[identifier]]
+        urgency = self.find_urgency(identifier, needs)
+        in_conflict = identifier in self.find_conflicting(backtrack_causes)
+        return (*urgency[:2], not in_conflict, *urgency[3:])
+
+    def find_urgency(
+        self, identifier: str, needs: Sequence[Need]
+    ) -> tuple[bool, bool, bool, bool, bool, int, int, str]:
+        """The preference of a project that is in no conflict, by what is asked of it."""
         fixed = any(
             need.exact is not None or (need.requirement and need.requirement.url) for need in needs
-        )
-        in_conflict = any(
-            cause.requirement.key == identifier
-            or (cause.parent is not None and cause.parent.key == identifier)
-            for cause in backtrack_causes
         )
         specifiers = [need.requirement.specifier for need in needs if need.requirement]
         project = identifier.partition("[")[0]
         specifiers += [limit.specifier for limit in self._problem.constraints.get(project, ())]
-        operators = {one.operator for text in specifiers if text for one in parse_specifier(text)}
-        pinned = bool(operators & {"==", "==="})
-        bounded = bool(operators & {"<", "<=", "~="})
+        operators = {one for text in specifiers if text for one in list_operators(text)}
         depth = min(need.depth for need in needs)
-        order = min(need.order for need in needs)
         return (
-            not impossible,
+            identifier != IMPOSSIBLE,
             not fixed,
-            not in_conflict,
-            not pinned,
-            not bounded,
+            True,
+            operators.isdisjoint(("==", "===")),
+            operators.isdisjoint(("<", "<=", "~=")),
             depth if depth == 0 else 1,
-            order,
+            min(need.order for need in needs),
             identifier,
         )
+
+    def find_conflicting(
+        self, causes: Iterable[RequirementInformation[Need, Node]]
+    ) -> frozenset[str]:
+        """The projects that a conflict is about."""
+        found = {cause.requirement.key for cause in causes}
+        found.update(cause.parent.key for cause in causes if cause.parent is not None)
+        return frozenset(found)
 
     def find_matches(
         self,
@@ -237,9 +276,11 @@ class Adapter(_Base):
             return (Node(candidate, extras, depth, order),)
         project = identifier.partition("[")[0]
 
+        anew = any(need.anew for need in needs)
+
         def iterate() -> Iterator[Node]:
             for candidate in self._iter_candidates(project, named):
-                if candidate not in bad:
+                if candidate not in bad and not (anew and candidate.installed is not None):
                     yield Node(candidate, extras, depth, order)
 
         return iterate
@@ -249,6 +290,8 @@ class Adapter(_Base):
         if requirement.exact is not None:
             return requirement.exact == candidate.candidate
         if requirement.requirement is None:
+            return False
+        if requirement.anew and candidate.candidate.installed is not None:
             return False
         return self._satisfies(requirement.requirement, candidate.candidate)
 
@@ -305,6 +348,8 @@ class Adapter(_Base):
     def _find_edges(self, node: Node) -> tuple[Need, ...]:
         candidate = node.candidate
         depth, order = node.depth + 1, node.order
+        if is_agreement(candidate.project):
+            return ()
         if node.extras:
             base = Need(
                 candidate.project,
@@ -314,7 +359,21 @@ class Adapter(_Base):
                 order=order,
             )
             return (base, *self._find_needs(node, depth, order))
-        return tuple(self._find_needs(node, depth, order))
+        return (
+            *self._find_agreements(candidate, depth, order),
+            *self._find_needs(node, depth, order),
+        )
+
+    def _find_agreements(self, candidate: Candidate, depth: int, order: int) -> Iterator[Need]:
+        """What has to be the same for all candidates of an environment."""
+        agreements = self._problem.agreements
+        if agreements is None:
+            return
+        for name, value in agreements.agreements(candidate).items():
+            yield make_agreement(name, value, depth=depth, order=order)
+        for project in agreements.followers(candidate):
+            text = f"{project} of the same build"
+            yield Need(project, text, Requirement(project, project), anew=True, depth=depth)
 
     def _find_needs(self, node: Node, depth: int, order: int) -> Iterator[Need]:
         candidate, rules = node.candidate, self._problem.rules
@@ -343,9 +402,17 @@ class Adapter(_Base):
                 return
         if rules.resolve.no_deps:
             return
+        there = candidate.installed
+        if there is not None and there.project != candidate.project:
+            # It only stands for the plain project: the real one has needs of its own.
+            line = f"{make_key(there.project, node.extras)}=={there.version_text}"
+            yield self._make_need(parse_requirement(line), depth, order)
+            return
         if candidate.variant is not None and not node.extras:
             for line in candidate.variant.requirements:
-                yield self._make_need(parse_requirement(line), depth, order)
+                requirement = parse_requirement(line)
+                exact = candidate if requirement.project == candidate.project else None
+                yield self._make_need(requirement, depth, order, exact)
         known = {normalize_name(extra) for extra in metadata.extras}
         for extra in sorted(node.extras - known):
             self._warn(
@@ -360,7 +427,7 @@ class Adapter(_Base):
     def _other_builds(self, candidate: Candidate) -> Iterator[Candidate]:
         """Every other build of the release that fits the interpreter, whatever the hardware."""
         selection = self.selections.get((candidate.project, candidate.version_text))
-        if selection is None or candidate.direct:
+        if selection is None or candidate.direct or _is_bridged(candidate):
             return
         for build in iter_builds(selection):
             if build.link != candidate.link:
@@ -380,6 +447,10 @@ class Adapter(_Base):
             markers = VariantMarkers.for_variant(candidate.label, candidate.variant.supported)
         elif candidate.installed is not None and candidate.label:
             markers = markers_of(candidate.installed)
+        if not node.extras and not any(map(has_variant_markers, metadata.requires_dist)):
+            for requirement in self._list_plain(metadata.requires_dist, candidate):
+                yield self._make_need(requirement, depth, order)
+            return
         for line in metadata.requires_dist:
             requirement = self._read_dependency(line, markers, candidate)
             if requirement is None:
@@ -391,6 +462,31 @@ class Adapter(_Base):
                 self._problem.markers, node.extras
             ):
                 yield self._make_need(requirement, depth, order)
+
+    def _list_plain(
+        self, lines: Sequence[str], candidate: Candidate
+    ) -> Iterator[Requirement]:
+        """The needs that apply without any extra; which they are is remembered."""
+        from hashlib import sha256
+
+        environment = self._problem.markers
+        text = "\n".join(lines).encode("utf-8", "surrogatepass")
+        digest = sha256(text).hexdigest()[:32] if environment is KNOWN.environment else ""
+        applying = KNOWN.needs.get(digest)
+        if applying is None or (applying and applying[-1] >= len(lines)):
+            applying = []
+            for number, line in enumerate(lines):
+                requirement = self._read_dependency(line, VariantMarkers.NON_VARIANT, candidate)
+                if requirement is not None and requirement.applies(environment):
+                    applying.append(number)
+            if digest:
+                KNOWN.needs[digest] = applying
+        for number in applying:
+            requirement = self._read_dependency(
+                lines[number], VariantMarkers.NON_VARIANT, candidate
+            )
+            if requirement is not None:
+                yield requirement
 
     def _read_dependency(
         self, line: str, markers: VariantMarkers, candidate: Candidate
@@ -407,11 +503,14 @@ class Adapter(_Base):
             found = _DEPENDENCIES[key] = parse_requirement(line, origin)
         return found
 
-    def _make_need(self, requirement: Requirement, depth: int, order: int) -> Need:
+    def _make_need(
+        self, requirement: Requirement, depth: int, order: int, exact: Candidate | None = None
+    ) -> Need:
         return Need(
             make_key(requirement.project, requirement.extras),
             str(requirement).partition(";")[0].strip() if not requirement.url else str(requirement),
             requirement,
+            exact,
             depth=depth,
             order=order,
         )
@@ -449,7 +548,7 @@ class Adapter(_Base):
             return None
         wanted = {one.label for one in requirements if one.label}
         wanted |= {self._problem.rules.variants.labels.get(project, "")} - {""}
-        if wanted and distribution.label not in wanted:
+        if wanted and not wanted & {distribution.label, distribution.build}:
             return None
         fits = all(one.allows(distribution.version_text) for one in requirements)
         if not fits:
@@ -467,9 +566,11 @@ class Adapter(_Base):
     ) -> Iterator[Candidate]:
         """Candidates of the indexes, with the installed one in its place when upgrading."""
         pending = installed if upgrade else None
+        there = installed.installed if installed is not None else None
+        installed_version = there.public_version if there is not None else None
         for selection in self._iter_selections(project, requirements):
             version = selection.release.version
-            if installed is not None and version == installed.version:
+            if installed is not None and version in (installed_version, installed.version):
                 if pending is None:
                     continue
                 first = selection.choices[0] if selection.choices else None
@@ -477,13 +578,18 @@ class Adapter(_Base):
                 if (
                     first is None
                     or label == installed.label
+                    or (first.variant is None and there is not None and there.bridge)
                     or not self._problem.may_switch(project)
                 ):
                     yield pending
                     pending = None
                     continue
                 pending = None
-            elif pending is not None and version < pending.version:
+            elif (
+                pending is not None
+                and installed_version is not None
+                and (version < installed_version)
+            ):
                 yield pending
                 pending = None
             yield from self._iter_builds(selection)
@@ -610,6 +716,8 @@ class Adapter(_Base):
         return frozenset(by_version[text] for text in fitting)
 
     def _is_usable(self, release: Release, specifier: str) -> bool:
+        if release.is_pinned_only and not _NAMES_LOCAL.search(specifier):
+            return False
         return not release.is_yanked or "==" in specifier
 
     def _iter_direct(
@@ -706,6 +814,10 @@ def merge_hashes(requirements: Iterable[Requirement]) -> dict[str, frozenset[str
                 if name in merged
             } or {"sha256": frozenset()}
     return merged
+
+
+def _is_bridged(candidate: Candidate) -> bool:
+    return candidate.link is not None and candidate.link.bridge is not None
 
 
 def _extras_of(identifier: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from vinstall.distributions.installed import InstalledDistribution
-    from vinstall.distributions.link import Link
+    from vinstall.distributions.link import Bridged, Link
     from vinstall.resolution.selection import Refusal
     from vinstall.variants.properties import Properties, VariantProperty
 
@@ -30,6 +30,7 @@ class ChosenVariant:
         requirements: ``abi_dependency`` needs as requirement lines (``torch==2.9.*``).
         reason: One sentence.
         sources: Namespace → who said that it is supported.
+        bridge: What stands behind it, where a bridge shows it; ``None`` for real variants.
     """
 
     label: str
@@ -39,6 +40,7 @@ class ChosenVariant:
     requirements: tuple[str, ...] = ()
     reason: str = ""
     sources: Mapping[str, str] = field(default_factory=dict, hash=False)
+    bridge: Bridged | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +84,23 @@ class Candidate:
             return self.variant.label
         return self.installed.label if self.installed is not None else ""
 
+    @property
+    def plain_project(self) -> str:
+        """The name by which the user knows it: that of the plain project, for a sister."""
+        if self.variant is not None and self.variant.bridge is not None:
+            return self.variant.bridge.project
+        if self.installed is not None and self.installed.stands_for:
+            return self.installed.stands_for
+        return self.project
+
+    @property
+    def build(self) -> str:
+        """The label as the user sees it: a bridge has a name for the null variant, too."""
+        if self.variant is not None and self.variant.bridge is not None:
+            return self.variant.bridge.label
+        if self.installed is not None and self.installed.build:
+            return self.installed.build
+        return self.label
+
     def __str__(self) -> str:
-        return " ".join(part for part in (self.name, self.version_text, self.label) if part)
+        return " ".join(part for part in (self.name, self.version_text, self.build) if part)

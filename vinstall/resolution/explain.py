@@ -15,7 +15,7 @@ from vinstall.errors import (
     ResolutionError,
     VinstallError,
 )
-from vinstall.resolution.adapter import IMPOSSIBLE
+from vinstall.resolution.adapter import IMPOSSIBLE, is_agreement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -162,6 +162,14 @@ def _explain_several(
     names = []
     for cause in causes:
         need, parent = cause.requirement, cause.parent
+        if is_agreement(need.key):
+            if parent is None:
+                lines.append(f"{need.reason}, which is installed, is built for {need.text}")
+                names.append(need.reason)
+            else:
+                lines.append(f"{parent.candidate} is built for {need.text}")
+                names.append(f"{parent.candidate.name} {parent.candidate.version_text}")
+            continue
         if parent is None:
             origin = need.requirement.origin if need.requirement else ""
             where = f" ({origin})" if origin else ""
@@ -179,7 +187,7 @@ def _explain_several(
     projects = dict.fromkeys(
         cause.requirement.key.partition("[")[0]
         for cause in causes
-        if cause.requirement.key != IMPOSSIBLE
+        if cause.requirement.key != IMPOSSIBLE and not is_agreement(cause.requirement.key)
     )
     for project in projects:
         for limit in problem.constraints.get(project, ()):

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vinstall.resolution.adapter import Adapter, Need, Node, Problem, make_key
+from vinstall.resolution.adapter import (
+    Adapter,
+    Need,
+    Node,
+    Problem,
+    is_agreement,
+    make_key,
+)
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -84,9 +91,9 @@ def resolve(
         ResolutionError: No such set exists, or it was not found in time.
         VinstallError: Something that has to be read can not be.
     """
-    from resolvelib import BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
+    from resolvelib import ResolutionImpossible, ResolutionTooDeep
 
-    from vinstall.resolution.explain import explain_conflict, explain_too_deep
+    from vinstall.resolution.search import search
 
     adapter = Adapter(problem, source, lookup, observer)
     needs = [
@@ -98,19 +105,23 @@ def resolve(
         )
         for order, requirement in enumerate(requirements)
     ]
+    needs.extend(problem.staying)
     source.prefetch_links(
         dict.fromkeys(one.project for one in requirements if not one.url)
         if any(problem.installed(one.project) is None for one in requirements)
         else ()
     )
-    resolver: Resolver[Need, Node, str] = Resolver(adapter, BaseReporter())
     try:
-        result = resolver.resolve(needs, max_rounds=max_rounds)
+        mapping = search(adapter, needs, max_rounds)
     except ResolutionImpossible as error:
+        from vinstall.resolution.explain import explain_conflict
+
         raise explain_conflict(list(error.causes), adapter, problem) from error
     except ResolutionTooDeep as error:
+        from vinstall.resolution.explain import explain_too_deep
+
         raise explain_too_deep(max_rounds) from error
-    return _collect(requirements, result.mapping, adapter)
+    return _collect(requirements, mapping, adapter)
 
 
 def _collect(
@@ -118,7 +129,9 @@ def _collect(
 ) -> Resolution:
     """Nodes with and without extras → one entry a project, dependencies first."""
     nodes: dict[str, list[Node]] = {}
-    for node in mapping.values():
+    for key, node in mapping.items():
+        if is_agreement(key):
+            continue
         nodes.setdefault(node.candidate.project, []).append(node)
     asked: dict[str, list[Requirement]] = {}
     for requirement in requirements:

@@ -95,7 +95,9 @@ class Release:
     @property
     def is_pinned_only(self) -> bool:
         """Whether only a requirement that names its local version may take it (bridges)."""
-        return all(link.bridge is not None and link.bridge.pinned_only for link in self.files)
+        return "+" in self.version_text and all(
+            link.bridge is not None and link.bridge.pinned_only for link in self.files
+        )
 
     @property
     def is_prerelease(self) -> bool:
@@ -341,7 +343,7 @@ def select_release(
         for wheel, link in wheels:
             if wheel.label in reasons:
                 sorter.refuse(wheel.filename, "variant", reasons[wheel.label], wheel.label)
-            elif wanted and wheel.label != wanted:
+            elif wanted and wanted not in (wheel.label, _build_of(link)):
                 sorter.refuse(
                     wheel.filename, "label", f"the label {wanted} was asked for", wheel.label
                 )
@@ -361,7 +363,7 @@ def select_release(
     choices = [*named, *nulls]
     if plain:
         wheel, link = sorter.best(plain)
-        choices.append(Choice(link, wheel))
+        choices.append(Choice(link, wheel, _pinned_variant(link)))
     if sorter.sdists and not wanted:
         choices.append(Choice(sorter.sdists[0], None))
     return Selection(
@@ -496,12 +498,17 @@ def _rank_index(
         first_of.setdefault(wheel.label, link)
     metadata: VariantMetadata | None = None
     supported = SupportedProperties()
-    if set(first_of) != {NULL_LABEL}:
+    labels: set[str] = set(first_of)
+    bridged = any(link.bridge is not None for link in first_of.values())
+    if labels != {NULL_LABEL} or bridged:
         files = [link for link in release.variant_files if link.index == index]
-        readable = [link for label, link in first_of.items() if label != NULL_LABEL]
+        readable = [link for label, link in first_of.items() if label != NULL_LABEL or bridged]
         try:
             metadata = source.read_variant_metadata(files, readable)
             supported = lookup.find_supported(metadata)
+            if bridged:
+                # A bridge knows builds whose files it did not look for, and why.
+                labels.update(metadata.variants)
         except VariantMetadataError as error:
             problems.append(str(error))
             refused = {
@@ -511,7 +518,7 @@ def _rank_index(
             }
             metadata = VariantMetadata(refused=refused)
     ranking = rank_variants(
-        first_of, metadata, supported, rules.variants.prefer, rules.variants.exclude
+        labels, metadata, supported, rules.variants.prefer, rules.variants.exclude
     )
     return IndexRanking(index, metadata, supported, ranking)
 
@@ -531,6 +538,7 @@ def _iter_choices(
         for namespace in ranked.properties
         if namespace in supported.sources
     }
+    brought = link.bridge.requirements if link.bridge is not None else ()
     combinations = product(*(alternatives for _, alternatives in needs))
     for combination in islice(combinations, _MOST_COMBINATIONS):
         chosen = {
@@ -550,23 +558,47 @@ def _iter_choices(
                 one for one in ranked.supported if one.namespace != ABI_DEPENDENCY or one in chosen
             ),
             best_values=ranked.best_values,
-            requirements=lines,
-            reason=_tell_reason(ranked, lines),
+            requirements=(*lines, *brought),
+            reason=_tell_reason(ranked, lines, link),
             sources=sources,
+            bridge=link.bridge,
         )
         yield Choice(link, wheel, variant)
 
 
-def _tell_reason(ranked: RankedVariant, lines: Sequence[str]) -> str:
+def _build_of(link: Link) -> str:
+    """The name that a bridge has for a build; empty for files that are no bridge's."""
+    return link.bridge.label if link.bridge is not None else ""
+
+
+def _pinned_variant(link: Link) -> ChosenVariant | None:
+    """What a file is that a requirement names by its local version; ``None`` for others."""
+    bridge = link.bridge
+    if bridge is None:
+        return None
+    return ChosenVariant(
+        bridge.label if bridge.properties else NULL_LABEL,
+        bridge.properties,
+        requirements=bridge.requirements,
+        reason="asked for by its local version" + _tell_bridge(link),
+        bridge=bridge,
+    )
+
+
+def _tell_bridge(link: Link) -> str:
+    return f"; through the bridge {link.bridge.family}" if link.bridge is not None else ""
+
+
+def _tell_reason(ranked: RankedVariant, lines: Sequence[str], link: Link) -> str:
     if ranked.label == NULL_LABEL:
-        return "the null variant runs anywhere"
+        return "the null variant runs anywhere" + _tell_bridge(link)
     values = [str(one) for one in ranked.best_values if one.namespace != ABI_DEPENDENCY]
     parts = []
     if values:
         parts.append("this machine supports " + ", ".join(values))
     if lines:
         parts.append("built for " + ", ".join(lines))
-    return "; ".join(parts)
+    return "; ".join(parts) + _tell_bridge(link)
 
 
 def iter_builds(selection: Selection) -> Iterator[Candidate]:

@@ -1,14 +1,15 @@
-"""The questions that resolving asks of the world outside. Two Protocols, nothing else."""
+"""The questions that resolving asks of the world outside. Protocols, nothing else."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from vinstall.distributions.core_metadata import CoreMetadata
     from vinstall.distributions.link import Link
+    from vinstall.resolution.candidate import Candidate
     from vinstall.variants.metadata import VariantMetadata
     from vinstall.variants.supported import SupportedProperties
 
@@ -72,3 +73,13 @@ class SupportedLookup(Protocol):
         A namespace that nobody answers for has a sentence in ``reasons``. Never raises for
         a provider that fails: that is a reason too.
         """
+
+
+class Agreements(Protocol):
+    """Whoever knows what has to be the same in one environment, such as the major of CUDA."""
+
+    def agreements(self, candidate: Candidate) -> Mapping[str, str]:
+        """Name → value; only one value of each name may be among what is chosen."""
+
+    def followers(self, candidate: Candidate) -> tuple[str, ...]:
+        """Installed projects that have to be chosen anew together with a candidate."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vinstall.errors import VariantMetadataError
+from vinstall.variants.properties import NULL_LABEL
 
 if TYPE_CHECKING:
     from vinstall.distributions.installed import InstalledDistribution
@@ -25,7 +26,7 @@ def find_drift(context: Context, plan: Plan) -> tuple[str, ...]:
         best = best_label(context, change.before)
         if best is not None and best != change.before.label:
             name, version = change.before.name, change.before.version_text
-            has = change.before.label or "the non-variant wheel"
+            has = change.before.shown_label or "the non-variant wheel"
             hints.append(
                 f"{name} {version} is installed as {has}; this machine now gets {best}. "
                 f"'vinstall install -U {name}' switches."
@@ -45,14 +46,14 @@ def best_label(context: Context, distribution: InstalledDistribution) -> str | N
     if not isinstance(release, dict) or reason.get("steered"):
         return None
     variants = context.settings.variants
-    if distribution.project in variants.disabled or distribution.project in variants.labels:
+    names = {distribution.project, distribution.stands_for}
+    if any(name in variants.disabled or name in variants.labels for name in names):
         return None
     try:
         metadata = read_variant_metadata(json.dumps(release).encode(), distribution.name)
     except VariantMetadataError:
         return None
     supported = context.query.find_supported(metadata)
-    ranking = rank_variants(
-        metadata.variants, metadata, supported, variants.prefer, variants.exclude
-    )
+    labels = {*metadata.variants, *([NULL_LABEL] if distribution.bridge else ())}
+    ranking = rank_variants(labels, metadata, supported, variants.prefer, variants.exclude)
     return ranking.ranked[0].label if ranking.ranked else ""

@@ -10,7 +10,7 @@ from vinstall.workflow.context import Context
 from vinstall.workflow.resolving import gather, resolve_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from vinstall.events import Observer
     from vinstall.plan import Change
@@ -56,6 +56,7 @@ class Build:
         properties: What it was built for.
         best_values: The property that counted for each feature, most important first.
         index: Where it was found, without credentials.
+        bridge: The bridge that shows it; empty for none.
         kind: What kind of rule a refused one broke (``tags``, ``variant``...); empty for others.
     """
 
@@ -68,6 +69,7 @@ class Build:
     best_values: tuple[str, ...] = ()
     index: str = ""
     kind: str = ""
+    bridge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,9 @@ class ExplainedProject:
         sentence: Why this build, in one sentence.
         builds: Every file of the release: the chosen one, what else fits, then the refused.
         problem: What was wrong with the variant metadata; empty normally.
+        bridge: The bridge that the build comes through; empty for none.
+        build: The name of the build as the user sees it: the label, except for the null
+            variant of a bridge.
     """
 
     name: str
@@ -92,6 +97,8 @@ class ExplainedProject:
     sentence: str
     builds: tuple[Build, ...] = ()
     problem: str = ""
+    bridge: str = ""
+    build: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +173,7 @@ def explain_change(change: Change, selection: Selection | None) -> ExplainedProj
     """Why one project gets the build that it gets."""
     candidate = change.resolved.candidate
     link = candidate.link
+    bridge = candidate.variant.bridge if candidate.variant is not None else None
     return ExplainedProject(
         name=change.resolved.metadata.name,
         version=candidate.version_text,
@@ -175,6 +183,8 @@ def explain_change(change: Change, selection: Selection | None) -> ExplainedProj
         sentence=_tell_choice(change, selection),
         builds=tuple(_iter_builds(change, selection)) if selection is not None else (),
         problem=selection.problem if selection is not None else "",
+        bridge=bridge.family if bridge is not None else "",
+        build=candidate.build,
     )
 
 
@@ -185,7 +195,7 @@ def _tell_choice(change: Change, selection: Selection | None) -> str:
     refused = sum(1 for refusal in selection.refusals if refusal.label)
     if candidate.variant is None:
         return f"the non-variant wheel, since none of its {refused} variant wheels fits"
-    if candidate.label == NULL_LABEL:
+    if candidate.label == NULL_LABEL and candidate.variant.bridge is None:
         return "the null variant, since no other variant fits"
     return candidate.variant.reason
 
@@ -200,26 +210,32 @@ def _tell_plain(choice: Choice, selection: Selection) -> str:
 
 
 def _iter_builds(change: Change, selection: Selection) -> list[Build]:
-    chosen = change.resolved.candidate.link
+    candidate = change.resolved.candidate
+    chosen = (candidate.link, candidate.label)
     builds = []
     seen = set()
     rank = 0
     for choice in selection.choices:
-        if choice.link.url in seen:
+        key = (choice.link.url, choice.link.filename)
+        if key in seen:
             continue
-        seen.add(choice.link.url)
+        seen.add(key)
         rank += 1
         variant = choice.variant
+        bridge = choice.link.bridge
+        real = bridge.real if bridge is not None else choice.link
+        label = variant.label if variant else ""
         builds.append(
             Build(
-                choice.link.filename,
-                variant.label if variant else "",
-                "chosen" if choice.link == chosen else "fits",
+                real.filename,
+                label,
+                "chosen" if (real, label) == chosen else "fits",
                 rank,
                 variant.reason if variant else _tell_plain(choice, selection),
                 tuple(map(str, iter_properties(variant.properties))) if variant else (),
                 tuple(map(str, variant.best_values)) if variant else (),
-                choice.link.index,
+                real.index,
+                bridge=bridge.family if bridge is not None else "",
             )
         )
     properties = {
@@ -240,7 +256,31 @@ def _iter_builds(change: Change, selection: Selection) -> list[Build]:
         )
         for refusal in selection.refusals
     )
+    builds.extend(_iter_not_looked_for(selection, properties))
     return builds
+
+
+def _iter_not_looked_for(
+    selection: Selection, properties: Mapping[str, tuple[str, ...]]
+) -> Iterator[Build]:
+    """Builds that a bridge knows of, but whose files it did not look for."""
+    told = {refusal.label for refusal in selection.refusals}
+    for ranking in selection.rankings:
+        family = ranking.index.partition("bridge:")[2]
+        if not family:
+            continue
+        for refused in ranking.ranking.refused:
+            if refused.label not in told:
+                yield Build(
+                    "",
+                    refused.label,
+                    "refused",
+                    0,
+                    refused.reason,
+                    properties.get(refused.label, ()),
+                    kind="variant",
+                    bridge=family,
+                )
 
 
 def explanation_to_json(explanation: Explanation) -> dict[str, object]:

@@ -157,7 +157,7 @@ def finish_install(
     from vinstall.workflow.startup_files import describe_startup_files
 
     _tell_kept(context, resolved)
-    hints = find_drift(context, resolved.plan)
+    hints = (*find_drift(context, resolved.plan), *_find_bridge_hints(context, resolved))
     if context.settings.dry_run or not (resolved.plan.installs or removals):
         return _make_result(context, resolved, hints)
     tell_collecting(context, resolved)
@@ -177,6 +177,15 @@ def finish_install(
             removals = _still_installed(context, removals)
         _apply(context, resolved, fetched, paths, removals)
     return _make_result(context, resolved, hints, _find_conflicts(context, resolved))
+
+
+def _find_bridge_hints(context: Context, resolved: Resolved) -> tuple[str, ...]:
+    bridges = context.settings.bridges
+    if bridges.families or bridges.refused or not resolved.plan.installs:
+        return ()
+    from vinstall.workflow.bridges import find_bridge_hints
+
+    return find_bridge_hints(context, resolved.plan)
 
 
 def _make_result(
@@ -396,7 +405,7 @@ def _check_own_metadata(change: Change, stored: StoredWheel) -> None:
         WheelContradictionError: It is not.
     """
     variant = change.resolved.candidate.variant
-    if variant is None or variant.label == NULL_LABEL:
+    if variant is None or variant.label == NULL_LABEL or variant.bridge is not None:
         return
     from vinstall.variants.metadata import VariantMetadata, check_wheel_metadata
     from vinstall.variants.readers import read_wheel_metadata
@@ -433,7 +442,10 @@ def _shown_name(link: Link) -> str:
 def expected_hashes(resolved: Resolved, change: Change) -> dict[str, frozenset[str]]:
     """The digests that the user accepts for a project; empty accepts any."""
     own: Iterable[Requirement] = change.resolved.requirements
-    return merge_hashes((*own, *resolved.constraints.get(change.resolved.project, ())))
+    candidate = change.resolved.candidate
+    names = dict.fromkeys((candidate.project, candidate.plain_project))
+    limits = (limit for name in names for limit in resolved.constraints.get(name, ()))
+    return merge_hashes((*own, *limits))
 
 
 def _still_installed(
@@ -464,6 +476,7 @@ def _apply(
     if steps:
         context.observer.receive(InstallingStarted(tuple(step.name for step in steps)))
     replaced = {change.resolved.project for change in resolved.plan.installs}
+    replaced |= {change.before.project for change in resolved.plan.installs if change.before}
     replaced |= {one.project for one in removals}
     others = [one for one in context.installed if one.project not in replaced]
     try:
@@ -540,7 +553,7 @@ def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
     """What the environment lacks now; pip tells this and still ends with status 0."""
     if context.settings.target.target_dir or context.settings.resolve.no_deps:
         return ()
-    from vinstall.distributions.consistency import Member, find_conflicts
+    from vinstall.distributions.consistency import Member, add_stand_in, find_conflicts
     from vinstall.distributions.installed_markers import markers_of
 
     members = {}
@@ -552,6 +565,7 @@ def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
                 distribution.metadata,
                 markers_of(distribution),
             )
+            add_stand_in(members, distribution.stands_for, members[distribution.project])
         except VinstallError:
             continue
     for change in resolved.plan.installs:
@@ -562,7 +576,13 @@ def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
         markers = VariantMarkers.NON_VARIANT
         if candidate.variant is not None:
             markers = VariantMarkers.for_variant(candidate.label, candidate.variant.supported)
-        members[candidate.project] = Member(metadata.name, metadata.version, metadata, markers)
+        member = Member(metadata.name, metadata.version, metadata, markers)
+        if change.before is not None and change.before.project != candidate.project:
+            members.pop(change.before.project, None)
+        members[candidate.project] = member
+        if candidate.plain_project != candidate.project:
+            members.pop(candidate.plain_project, None)
+            add_stand_in(members, candidate.plain_project, member)
     changed = {change.resolved.project for change in resolved.plan.installs}
     from vinstall.distributions.filename import normalize_name
 
@@ -583,13 +603,18 @@ def _summary(changes: Sequence[Change]) -> tuple[tuple[str, str], ...]:
 
 
 def _variant_lines(changes: Sequence[Change]) -> tuple[str, ...]:
-    lines = [
-        f"{change.resolved.metadata.name} {change.resolved.candidate.version_text} "
-        f"{change.resolved.candidate.label}"
-        for change in changes
-        if change.resolved.candidate.label
-    ]
-    return tuple(sorted(lines, key=str.lower))
+    return tuple(sorted(filter(None, map(_variant_line, changes)), key=str.lower))
+
+
+def _variant_line(change: Change) -> str:
+    candidate = change.resolved.candidate
+    if not candidate.label:
+        return ""
+    line = f"{change.resolved.metadata.name} {candidate.version_text} {candidate.build}"
+    variant = candidate.variant
+    if variant is not None and variant.bridge is not None:
+        line += f" (through the bridge {variant.bridge.family})"
+    return line
 
 
 def _link_of(change: Change) -> Link:

@@ -32,6 +32,7 @@ def make_reason(context: Context, plan: Plan, change: Change) -> Mapping[str, ob
         "label": candidate.label,
         "steered": _is_steered(context, change),
         **describe_choice(context, plan, change),
+        **_bridge(change),
         **_release(selection),
     }
 
@@ -39,7 +40,7 @@ def make_reason(context: Context, plan: Plan, change: Change) -> Mapping[str, ob
 def _is_steered(context: Context, change: Change) -> bool:
     """Whether the user, and not the machine alone, chose the build."""
     variants = context.settings.variants
-    project = change.resolved.project
+    project = change.resolved.candidate.plain_project
     return bool(
         project in variants.labels
         or project in variants.disabled
@@ -67,6 +68,9 @@ def describe_choice(context: Context, plan: Plan, change: Change) -> dict[str, o
         )
         if variant.requirements:
             described["requires"] = list(variant.requirements)
+        if variant.bridge is not None:
+            described["bridge"] = variant.bridge.family
+            described["build"] = variant.bridge.label
     elif candidate.project in context.settings.variants.disabled:
         described["reason"] = "variants are switched off"
     else:
@@ -78,6 +82,18 @@ def describe_choice(context: Context, plan: Plan, change: Change) -> dict[str, o
     if context.settings.overrides:
         described["overrides"] = [list(pair) for pair in context.settings.overrides]
     return described
+
+
+def _bridge(change: Change) -> dict[str, object]:
+    """What later runs have to know of a build that came through a bridge."""
+    variant = change.resolved.candidate.variant
+    bridge = variant.bridge if variant is not None else None
+    if bridge is None:
+        return {}
+    found: dict[str, object] = {"agree": dict(bridge.agree)}
+    if bridge.is_sister:
+        found["stands_for"] = bridge.project
+    return found
 
 
 def _release(selection: Selection | None) -> dict[str, object]:

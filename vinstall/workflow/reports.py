@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall.distributions.consistency import Conflict, Member, find_conflicts
+from vinstall.distributions.consistency import Conflict, Member, add_stand_in, find_conflicts
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.installed_markers import markers_of
 from vinstall.distributions.requirement import Requirement, parse_requirement
@@ -108,7 +108,7 @@ def format_frozen(distribution: InstalledDistribution) -> str:
     if direct and isinstance(direct.get("url"), str):
         line = f"{distribution.name} @ {format_direct_url(direct)}"
     if distribution.label:
-        line += f"  # variant: {distribution.label}"
+        line += f"  # variant: {distribution.shown_label}"
     return line
 
 
@@ -192,7 +192,9 @@ def _show_one(
     yield f"Requires: {', '.join(requires)}"
     yield f"Required-by: {', '.join(required_by)}"
     if one.label:
-        yield f"Variant: {one.label}"
+        yield f"Variant: {one.shown_label}"
+        if one.bridge:
+            yield f"Bridge: {one.bridge}"
         for text in _properties_of(one):
             yield f"Variant-property: {text}"
         reason = (one.reason or {}).get("reason")
@@ -238,6 +240,9 @@ def _needs(context: Context, one: InstalledDistribution) -> Iterator[Requirement
 
 
 def _properties_of(one: InstalledDistribution) -> list[str]:
+    if one.bridge:
+        texts = (one.reason or {}).get("properties")
+        return sorted(map(str, texts)) if isinstance(texts, list) else []
     variants = (one.variant or {}).get("variants")
     entry = variants.get(one.label) if isinstance(variants, dict) else None
     if not isinstance(entry, dict):
@@ -274,6 +279,7 @@ def check_environment(context: Context) -> tuple[tuple[Conflict, ...], tuple[str
     tags = set(context.base_target.tags)
     for one in context.installed:
         members[one.project] = Member(one.name, one.version_text, one.metadata, markers_of(one))
+        add_stand_in(members, one.stands_for, members[one.project])
         wheel = Path(one.info, "WHEEL")
         try:
             text = wheel.read_text("utf-8", "replace")
@@ -317,6 +323,7 @@ def inspect_environment(context: Context, which: Which) -> Mapping[str, object]:
                 "label": one.label,
                 "properties": _properties_of(one),
                 "reason": (one.reason or {}).get("reason"),
+                **({"bridge": one.bridge, "build": one.build} if one.bridge else {}),
             }
         installed.append(item)
     return {

@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from vinstall.distributions.requirement import Requirement
     from vinstall.distributions.target import Target
     from vinstall.plan import Plan
+    from vinstall.resolution.adapter import Need
+    from vinstall.resolution.candidate import Candidate
     from vinstall.resolution.resolve import Resolution
     from vinstall.settings import ResolveSettings, VariantSettings
+    from vinstall.workflow.bridges import Bridging
     from vinstall.workflow.context import Context
 
 
@@ -99,13 +102,19 @@ def resolve_requests(
     hash_mode = _check_hash_mode(settings.resolve, requirements, constraints)
     asked = frozenset(requirement.project for requirement in requirements)
     resolve_settings = settings.resolve
+    bridging = None
+    if settings.bridges.families:
+        from vinstall.workflow.bridges import make_bridging
+
+        bridging = make_bridging(context, context.package_source, requirements)
+    find_installed = bridging.members.find_installed if bridging else context.installed.get
 
     def installed(project: str) -> InstalledDistribution | None:
         if resolve_settings.ignore_installed or resolve_settings.force_reinstall:
             return None
         if target.is_foreign or settings.target.target_dir:
             return None
-        return context.installed.get(project)
+        return find_installed(project)
 
     def upgraded(project: str) -> bool:
         if not resolve_settings.upgrade:
@@ -132,12 +141,22 @@ def resolve_requests(
         upgraded=upgraded,
         may_switch=lambda project: everything_asked or project in asked,
         every_variant=every_variant,
+        agreements=bridging.members if bridging else None,
+        staying=_find_staying(context, bridging, requirements),
     )
     context.observer.receive(StageStarted("resolve"))
     try:
         resolution = resolve(
-            requirements, problem, context.package_source, context.query, context.observer
+            requirements,
+            problem,
+            bridging.source if bridging else context.package_source,
+            context.query,
+            context.observer,
         )
+        if bridging:
+            from vinstall.resolution.reveal import reveal_builds
+
+            resolution = reveal_builds(resolution)
     finally:
         context.observer.receive(StageFinished("resolve"))
     if shared := context.source.take_shared():
@@ -149,10 +168,14 @@ def resolve_requests(
             )
         )
 
-    def before(project: str) -> InstalledDistribution | None:
+    def before(candidate: Candidate) -> InstalledDistribution | None:
         if target.is_foreign or settings.target.target_dir:
             return None
-        return context.installed.get(project)
+        there = context.installed.get(candidate.project)
+        if bridging is None:
+            return there
+        # What stands for the same plain project has the same files.
+        return find_installed(candidate.project if there else candidate.plain_project)
 
     plan = make_plan(resolution, before, resolve_settings)
     context.check_strict()
@@ -170,6 +193,21 @@ def resolve_requests(
                 Warned("mixed-runtimes", f"{sentence}.", "Programs that use both may fail.")
             )
     return Resolved(plan, resolution, requirements, constraints, hash_mode)
+
+
+def _find_staying(
+    context: Context, bridging: Bridging | None, requirements: tuple[Requirement, ...]
+) -> tuple[Need, ...]:
+    resolve, target = context.settings.resolve, context.settings.target
+    if (
+        bridging is None
+        or context.target.is_foreign
+        or target.target_dir
+        or resolve.ignore_installed
+    ):
+        return ()
+    upgraded = resolve.upgrade or resolve.force_reinstall
+    return bridging.find_staying(context, requirements, upgraded=upgraded)
 
 
 def make_rules(target: Target, resolve: ResolveSettings, variants: VariantSettings) -> Rules:
@@ -302,7 +340,7 @@ def _check_listed_hashes(
     missing = []
     for change in plan.installs:
         candidate = change.resolved.candidate
-        if candidate.project in listed or candidate.link is None:
+        if {candidate.project, candidate.plain_project} & listed or candidate.link is None:
             continue
         digest = candidate.link.hashes.get("sha256", "")
         line = f"{candidate.name}=={candidate.version_text}"
@@ -336,6 +374,7 @@ def _warn_of_unused_wishes(context: Context, plan: Plan) -> None:
     """Say where a wish on the command line names a project that is not part of the install."""
     variants = context.settings.variants
     there = {change.resolved.project for change in plan.changes}
+    there |= {change.resolved.candidate.plain_project for change in plan.changes}
     for option, projects in (
         ("--variant", variants.labels),
         ("--require-variant", variants.required),
@@ -362,7 +401,7 @@ def warn_of_fallbacks(context: Context, plan: Plan) -> None:
         selection = plan.selections.get(candidate.project)
         if candidate.label not in ("", NULL_LABEL) or selection is None:
             continue
-        if candidate.project in context.settings.variants.labels:
+        if candidate.plain_project in context.settings.variants.labels:
             continue
         reasons = []
         for ranking in selection.rankings:
