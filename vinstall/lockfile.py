@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vinstall.variants.metadata import VariantMetadata
 
 LOCK_VERSION = "1.0"
+_SAFE_HASHES = ("sha256", "sha384", "sha512", "sha3_256", "sha3_384", "sha3_512", "blake2b")
 _NAME = re.compile(r"pylock(\.[^.]+)?\.toml")
 
 
@@ -260,6 +261,9 @@ def _read_link(value: object, place: str, base: str, faults: list[str]) -> Link 
     hashes = value.get("hashes")
     if not isinstance(hashes, dict) or not hashes:
         faults.append(f"{place} has no hashes")
+        return None
+    if not any(isinstance(hashes.get(name), str) and hashes[name] for name in _SAFE_HASHES):
+        faults.append(f"{place} has no hash that is safe, such as sha256")
         return None
     name = value.get("name")
     filename = name if isinstance(name, str) else unquote(urlsplit(url).path.rpartition("/")[2])

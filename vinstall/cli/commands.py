@@ -188,6 +188,7 @@ def lock(settings: Settings, arguments: Arguments, console: Console) -> int:
     from vinstall.workflow.lock import run_lock
 
     output = arguments.text("output_file", "pylock.toml")
+    console.keeps_stdout = output == "-"
     with _observing(console) as observer:
         text = run_lock(settings, output, observer)
     if output == "-":

@@ -58,6 +58,7 @@ class Console:
         self.stderr = stderr if stderr is not None else sys.stderr
         self.above: Callable[[str], None] | None = None
         """Writes a line above moving bars, while there are some."""
+        self.keeps_stdout = False
         self._last = self.stdout
         self._lock = threading.RLock()
         self._log: TextIO | None = None
@@ -93,10 +94,13 @@ class Console:
         self._write(self.stdout, text)
 
     def info(self, text: str, verbosity: int = 0) -> None:
-        """Write a line about the work to stdout, from this verbosity on."""
+        """Write a line about the work to stdout, from this verbosity on.
+
+        With ``keeps_stdout`` it goes to stderr: stdout then carries a document.
+        """
         text = mask_credentials(text)
         if self.verbosity >= verbosity:
-            self._write(self.stdout, text)
+            self._write(self.stderr if self.keeps_stdout else self.stdout, text)
         else:
             self._to_log(text)
 

@@ -152,10 +152,16 @@ class WheelStore:
         Returns:
             The entry, or ``None`` where there is none or it is not whole any more.
         """
+        if not _SHA256.fullmatch(sha256):
+            return None  # an index can write anything
         found = _load(self.folder_of(sha256), sha256)
         if found is not None and check and found.changed_files():
             return None
         return found
+
+    def has(self, sha256: str) -> bool:
+        """Whether there is an entry, without looking into it."""
+        return bool(_SHA256.fullmatch(sha256)) and self.folder_of(sha256).is_dir()
 
     def find_fault(self, sha256: str) -> str:
         """Read all files of an entry and compare them with their digests.

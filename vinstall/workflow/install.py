@@ -345,7 +345,7 @@ def _check_space(context: Context, changes: Sequence[Change]) -> None:
     for change in changes:
         link = _link_of(change)
         digest = link.hashes.get("sha256", "")
-        if not link.is_file and not (digest and context.store.folder_of(digest).is_dir()):
+        if not link.is_file and not context.store.has(digest):
             sizes.append(link.size or 0)
     if sum(sizes):
         paths, _ = install_paths(context.base_target, context.settings.target)

@@ -299,7 +299,7 @@ def _check_hash_mode(
             faults.append(
                 f"{requirement.text}{where}: an editable or version-controlled project has no hash"
             )
-        elif any(one.hashes for one in own) or "#" in requirement.url:
+        elif any(one.hashes for one in own) or _url_has_hash(requirement):
             continue
         elif any(one.is_pinned for one in own):
             faults.append(f"{requirement.text}{where}: it has no --hash")
@@ -315,6 +315,11 @@ def _check_hash_mode(
     if unpinned:
         raise _not_pinned(unpinned)
     return True
+
+
+def _url_has_hash(requirement: Requirement) -> bool:
+    """Whether a direct URL carries a hash; other fragments, such as ``#egg=``, are none."""
+    return bool(requirement.url and parse_link(requirement.url).hashes)
 
 
 def _not_pinned(lines: Iterable[str]) -> RequirementError:
@@ -335,7 +340,7 @@ def _check_listed_hashes(
     """In hash mode every file must be listed, dependencies too."""
     if not hash_mode:
         return
-    listed = {one.project for one in requirements if one.hashes or "#" in one.url}
+    listed = {one.project for one in requirements if one.hashes or _url_has_hash(one)}
     listed |= {one.project for group in constraints.values() for one in group if one.hashes}
     missing = []
     for change in plan.installs:
