@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall.errors import BuildError
+from vinstall.errors import BuildError, words_of
 from vinstall.events import Noted
 from vinstall.values import dataclass
 
@@ -320,7 +320,7 @@ def read_build_system(project: Path) -> BuildSystem:
     try:
         table = tomllib.loads(path.read_text("utf-8")).get("build-system")
     except (OSError, ValueError) as error:
-        raise BuildError(f"{path} can not be read", str(error)) from error
+        raise BuildError(f"{path} can not be read", words_of(error)) from error
     if table is None:
         return BuildSystem()
     requires = table.get("requires") if isinstance(table, dict) else None

@@ -275,3 +275,9 @@ class CancelledError(VinstallError):
     """The user interrupted the command."""
 
     code = "cancelled"
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says: in words alone, without the number of a system's error."""
+    said = getattr(error, "strerror", None) or str(error)
+    return " ".join(said.split()) or type(error).__name__

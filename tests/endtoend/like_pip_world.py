@@ -379,7 +379,8 @@ class Bench:
         whole = {name: text for name, text in whole.items() if text != "<unset>"}
         self.work.mkdir(parents=True, exist_ok=True)
         if tool == "vinstall":
-            command = [sys.executable, "-m", "vinstall", "--python", self.environment.python]
+            command: list[str | Path] = [sys.executable, "-m", "vinstall"]
+            command += ["--python", self.environment.python]
             whole["PYTHONPATH"] = str(ROOT)
         elif can_serve() and all(name.startswith("PIP_") for name in variables):
             if self._server is None:

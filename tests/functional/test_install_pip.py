@@ -107,3 +107,18 @@ def test_pip_removes_what_was_installed_here(environment: Environment, site: Sit
     )
     pip(environment, "uninstall", "-y", "demo")
     assert files(site.root) == empty
+
+
+def test_removals_are_told_one_by_one(environment: Environment, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        make_wheel(name).write_to(tmp_path)
+    environment.vinstall("install", "--no-index", "-f", tmp_path, "one", "two").check()
+    result = environment.vinstall("uninstall", "-y", "two", "one").check()
+    assert result.stdout.splitlines() == [
+        "Found existing installation: two 1.0",
+        "Uninstalling two-1.0:",
+        "  Successfully uninstalled two-1.0",
+        "Found existing installation: one 1.0",
+        "Uninstalling one-1.0:",
+        "  Successfully uninstalled one-1.0",
+    ]

@@ -118,3 +118,15 @@ def test_what_can_not_be_made(
     result = environment.vinstall("variant", "make", wheel, *arguments, target=False).check(2)
     assert part in result.stderr
     assert sorted(path.name for path in tmp_path.glob("*.whl")) == [wheel.name]
+
+
+def test_nothing_that_fits_is_said(environment: Environment, folder: Path, tmp_path: Path) -> None:
+    environment.vinstall("variant", "index", folder, target=False).check()
+    profile = write_profile(tmp_path / "old.toml", nvidia_machine("11.8", "9.0"))
+    result = environment.vinstall(
+        "variant", "rank", folder / "a-1.0-variants.json", "--profile", profile, target=False
+    ).check()
+    assert result.stdout.splitlines()[0] == "1. null"
+    assert f"hint: No variant fits the profile {profile}" in result.stderr
+    assert f"the profile {profile} supports" in result.stdout
+    assert "this machine" not in result.stdout

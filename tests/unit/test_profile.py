@@ -144,3 +144,20 @@ def test_reading_gives_back_what_was_written(
     for namespace, features in supported.items():
         assert list(again.supported.namespaces[namespace]) == list(features)
     assert list(again.supported.namespaces) == list(supported)
+
+
+def test_lists_are_written_on_few_lines() -> None:
+    values = tuple(f"{number}_real" for number in range(100, 140))
+    supported = SupportedProperties({"nvidia": {"cuda": ("12.8", "12.6"), "sm_arch": values}})
+    text = format_profile(MachineProfile(supported))
+    assert 'cuda = ["12.8", "12.6"]\n' in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert len(text.splitlines()) < 15
+    assert parse_profile(text, "p.toml").supported.namespaces == supported.namespaces
+
+
+@pytest.mark.parametrize("text", ["x =", "schema = 2"])
+def test_a_bad_profile_says_how_to_make_a_good_one(text: str) -> None:
+    with pytest.raises(ProfileError) as caught:
+        parse_profile(text, "p.toml")
+    assert "vinstall profile save" in caught.value.fix

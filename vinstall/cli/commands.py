@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from vinstall.cli.parser import OptionConflictError
-from vinstall.errors import VinstallError
+from vinstall.errors import VinstallError, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -375,7 +375,9 @@ def _in_order_of_files(
         try:
             lines = Path(path).read_text("utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise VinstallError(f"Could not open requirements file: {path}", str(error)) from error
+            raise VinstallError(
+                f"Could not open requirements file: {path}", words_of(error)
+            ) from error
         for line in lines:
             text = line.strip()
             name = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", text)
@@ -604,6 +606,13 @@ def variant(settings: Settings, arguments: Arguments, console: Console) -> int:
         console.result(f"{place}. {one.label}{f': {best}' if best else ''}")
     for refused in ranking.refused:
         console.result(f"-  {refused.label}: {refused.reason}")
+    if not any(one.label != "null" for one in ranking.ranked):
+        profile = settings.variants.profile
+        whose = f"the profile {profile}" if profile else "this machine"
+        console.hint(
+            f"No variant fits {whose}; an install takes "
+            f"{'the null variant' if ranking.ranked else 'the wheel without a label'}."
+        )
     return 0
 
 
@@ -670,10 +679,11 @@ def help_page(settings: Settings, arguments: Arguments, console: Console) -> int
     from vinstall.cli.help import program_name, show_help
     from vinstall.cli.options import command_specs
 
-    name = arguments.words[0] if arguments.words else "help"
+    name, action = (*arguments.words, "", "")[:2]
+    name = name or "help"
     if name not in command_specs():
         raise OptionConflictError(f'unknown command "{name}"{_guess_command(name)}')
-    return show_help(console, name, program_name())
+    return show_help(console, name, program_name(), action)
 
 
 COMMANDS: Mapping[str, Command] = {

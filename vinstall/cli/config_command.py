@@ -15,7 +15,7 @@ from vinstall.cli.config_files import (
 )
 from vinstall.cli.parser import OptionConflictError
 from vinstall.cli.precedence import target_prefix
-from vinstall.errors import ConfigurationError
+from vinstall.errors import ConfigurationError, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,7 +146,7 @@ def _edit(path: str, editor: str, surroundings: Surroundings) -> int:
         status = subprocess.run([*shlex.split(command), path], check=False).returncode
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"The editor {command!r} can not be started", str(error)
+            f"The editor {command!r} can not be started", words_of(error)
         ) from error
     if status:
         raise ConfigurationError(f"The editor {command!r} ended with status {status}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.cli.options import COLLECTED, WITHOUT_VALUE, all_options, command_specs
 from vinstall.cli.parser import Given, convert
-from vinstall.errors import WrongSettingError
+from vinstall.errors import WrongSettingError, words_of
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def open_pip_file(path: str) -> RawConfigParser:
     except (configparser.Error, OSError) as error:
         raise WrongSettingError(
             "Configuration file could not be loaded",
-            f"{path}: {' '.join(str(error).split())}",
+            f"{path}: {words_of(error)}",
             "Correct the file, or point PIP_CONFIG_FILE elsewhere.",
         ) from error
     return parser
@@ -408,7 +408,7 @@ def our_levels(path: str, command: str, options: Mapping[str, Option]) -> tuple[
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
-        raise WrongSettingError(f"{path} can not be read", str(error)) from error
+        raise WrongSettingError(f"{path} can not be read", words_of(error)) from error
     if path.endswith("pyproject.toml") and b"vinstall" not in content:
         return ()
     table = _parse_toml(path, content)

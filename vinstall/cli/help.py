@@ -15,6 +15,49 @@ if TYPE_CHECKING:
 
 _INDENT = 30
 
+ACTIONS = {
+    ("profile", "save"): "Write what this machine supports to a file.",
+    ("profile", "show"): "Print a profile, or what this machine supports now.",
+    ("profile", "check"): "Compare a profile with this machine; status 1 if it claims more.",
+    ("provider", "list"): "List who answers for which namespace, whether it may run, and how "
+    "long its last answer took.",
+    ("provider", "trust"): "Let providers run from now on: NAME is that of their package, as "
+    "'vinstall provider list' shows it.",
+    ("provider", "forget"): "Take the trust back, and remove environments and kept answers.",
+    ("variant", "rank"): "Rank the labels of a metadata file for this machine or a profile.",
+    ("variant", "show"): "Print label and properties of wheels.",
+    ("variant", "make"): "Make a variant wheel out of a wheel.",
+    ("variant", "unmake"): "Make a plain wheel out of a variant wheel.",
+    ("variant", "index"): "Write the -variants.json files of a folder of wheels.",
+    ("index", "versions"): "List the versions of a project that this Python can take.",
+    ("cache", "dir"): "Print where the cache is.",
+    ("cache", "info"): "Print how large the cache is.",
+    ("cache", "list"): "List the wheels in the cache.",
+    ("cache", "remove"): "Remove wheels whose names match a pattern.",
+    ("cache", "purge"): "Remove everything from the cache.",
+    ("cache", "check"): "Check the cached files against their digests.",
+    ("config", "list"): "Print every setting in force.",
+    ("config", "get"): "Print one setting.",
+    ("config", "set"): "Write one setting.",
+    ("config", "unset"): "Remove one setting.",
+    ("config", "edit"): "Open the file in an editor.",
+    ("config", "debug"): "Print the files, whether they exist, and what they say.",
+}
+"""(command, action) → what the action does."""
+
+_WITHOUT_OPTIONS = frozenset(
+    {
+        ("provider", "trust"),
+        ("provider", "forget"),
+        ("cache", "dir"),
+        ("cache", "info"),
+        ("cache", "remove"),
+        ("cache", "purge"),
+        ("cache", "check"),
+    }
+)
+"""Actions that only the general options change."""
+
 
 def program_name() -> str:
     """How the user called us, for usage lines."""
@@ -22,12 +65,19 @@ def program_name() -> str:
     return "python -m vinstall" if called.endswith("__main__.py") else "vinstall"
 
 
-def show_help(console: Console, command: str, program: str) -> int:
-    """Print the page of a command; that of ``help`` is the page of vinstall itself."""
+def show_help(console: Console, command: str, program: str, action: str = "") -> int:
+    """Print the page of a command; that of ``help`` is the page of vinstall itself.
+
+    Args:
+        console: The writer.
+        command: Name of a command.
+        program: How the program was called.
+        action: Which action of the command is of interest; other words change nothing.
+    """
     width = max(40, min(console.width, 100))
     lines = format_main_help(program, width)
     if command != "help":
-        lines = format_command_help(command, program, width)
+        lines = format_command_help(command, program, width, action)
     for line in lines:
         console.result(line)
     return 0
@@ -54,11 +104,20 @@ def format_main_help(program: str, width: int) -> list[str]:
     return lines
 
 
-def format_command_help(command: str, program: str, width: int) -> list[str]:
-    """The page of one command."""
+def format_command_help(command: str, program: str, width: int, action: str = "") -> list[str]:
+    """The page of one command, or of one of its actions."""
     spec = command_specs()[command]
-    lines = [spec.summary, *format_usage(spec.usage, program).splitlines()]
-    for group in groups_of(spec):
+    summary, usage = spec.summary, spec.usage
+    if action in spec.actions:
+        summary = ACTIONS.get((command, action), summary)
+        usage = tuple(line for line in usage if action in line.split()) or usage
+    lines = [summary, *format_usage(usage, program).splitlines()]
+    if spec.actions and action not in spec.actions:
+        lines += ["", "Actions:"]
+        for name in spec.actions:
+            lines.extend(_entry(f"  {name}", ACTIONS.get((command, name), ""), width))
+    groups = groups_of(spec)
+    for group in groups[-1:] if (command, action) in _WITHOUT_OPTIONS else groups:
         lines.append("")
         lines.extend(_group_lines(group.title, group.options, width))
     return lines

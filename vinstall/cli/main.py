@@ -120,7 +120,8 @@ def _dispatch(argv: list[str], holder: _Holder) -> int:
         from vinstall.cli.help import program_name, show_help
 
         name = line.command if line.help else "help"
-        return show_help(holder.console, name, program_name())
+        action = line.words[0] if line.help and line.words else ""
+        return show_help(holder.console, name, program_name(), action)
     from vinstall.cli.commands import find_command
     from vinstall.cli.config_files import Surroundings
     from vinstall.cli.precedence import merge_settings

@@ -89,7 +89,7 @@ class CommandLine:
         command: Name of a command of the table.
         words: Arguments that are no options, in the order given, without the command.
         given: Options in the order given.
-        help: Whether the help page was asked for.
+        help: Whether the help page was asked for; the words before say of which action.
         version: Whether the version was asked for.
     """
 
@@ -107,8 +107,12 @@ class _Table:
         self.usage = usage
         self.by_name = {name: option for option in options for name in option.names}
 
-    def find(self, name: str) -> Option:
+    def find(self, name: str, written: str = "") -> Option:
         """The option of a spelling, which may be the beginning of a long one.
+
+        Args:
+            name: The spelling.
+            written: The whole argument that it stood in, to guess what was meant.
 
         Raises:
             CommandLineError: No option is meant, or more than one may be.
@@ -129,7 +133,7 @@ class _Table:
         if names:
             listed = ", ".join(sorted(names))
             raise CommandLineError(f"ambiguous option: {name} ({listed}?)", self.usage)
-        raise CommandLineError(f"no such option: {name}", self.usage, self._guess(name))
+        raise CommandLineError(f"no such option: {name}", self.usage, self._guess(written or name))
 
     def _guess(self, name: str) -> str:
         """What may have been meant, as a question; empty where nothing is alike."""
@@ -313,14 +317,14 @@ def _parse(spec: CommandSpec, argv: Sequence[str]) -> CommandLine:
             words.append(token)
             continue
         if given[-1].option.kind == "help":
-            return CommandLine(spec.name, help=True)
+            return CommandLine(spec.name, tuple(words), help=True)
     return CommandLine(spec.name, tuple(words), tuple(given))
 
 
 def _take_short(table: _Table, token: str, rest: list[str]) -> list[Given]:
     found: list[Given] = []
     for place, letter in enumerate(token[1:], start=2):
-        option = table.find(f"-{letter}")
+        option = table.find(f"-{letter}", token)
         if option.kind in WITHOUT_VALUE:
             found.append(_take(table, option, f"-{letter}", None, rest))
             continue

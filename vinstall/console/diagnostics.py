@@ -32,8 +32,9 @@ def show_error(console: Console, error: VinstallError, program: str = "vinstall"
     """
     usage = getattr(error, "usage", None)
     if usage is not None:
-        console.usage(format_usage(usage, program))
-        console.usage(f"\n{error.what}")
+        if usage:
+            console.usage(format_usage(usage, program) + "\n")
+        console.usage(error.what)
         if error.fix:
             console.usage(f"hint: {error.fix}")
         return

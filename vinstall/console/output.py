@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
+from vinstall.errors import words_of
 from vinstall.settings import OutputSettings
 
 if TYPE_CHECKING:
@@ -224,7 +225,9 @@ class Console:
                     self._log = path.open("a", encoding="utf-8", errors="backslashreplace")
                 except OSError as error:
                     self._log_failed = True
-                    self.warning(f"The log {self.settings.log} can not be written: {error}")
+                    self.warning(
+                        f"The log {self.settings.log} can not be written: {words_of(error)}"
+                    )
                     return
             import time
 

@@ -13,6 +13,7 @@ from vinstall.errors import (
     ExternallyManagedError,
     InterpreterError,
     VirtualEnvironmentRequiredError,
+    words_of,
 )
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _probe_child(executable: str) -> dict[str, Any]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InterpreterError(f"{executable} can not be run", str(error)) from error
+        raise InterpreterError(f"{executable} can not be run", words_of(error)) from error
     _, found, answer = result.stdout.partition(f"\n{mark}".encode())
     if found:
         try:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from vinstall.errors import ConfigurationError
+from vinstall.errors import ConfigurationError, words_of
 from vinstall.index.address import is_trusted_host, origin_of, redact_url
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Connections:
             except (OSError, ssl.SSLError) as error:
                 raise ConfigurationError(
                     f"the certificates in {bundle} can not be used",
-                    f"{source} names them: {error}",
+                    f"{source} names them: {words_of(error)}",
                     "name a PEM file that exists, or nothing for the store of the system",
                 ) from error
             return self._add_client_certificate(context)
@@ -166,7 +166,7 @@ class Connections:
             except (OSError, ssl.SSLError) as error:
                 raise ConfigurationError(
                     f"the client certificate {self._settings.client_cert} can not be used",
-                    str(error),
+                    words_of(error),
                     "--client-cert takes a PEM file with the certificate and its private key",
                 ) from error
         return context

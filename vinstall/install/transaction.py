@@ -22,7 +22,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from vinstall.distributions.record import RecordEntry, format_record
-from vinstall.errors import CancelledError, InstallError, VinstallError
+from vinstall.errors import CancelledError, InstallError, VinstallError, words_of
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
 from vinstall.install.interrupts import one_interrupt
 from vinstall.install.journal import Intent, Journal, journal_folder, remove_trash
@@ -234,7 +234,7 @@ def recover(paths: Mapping[str, str], observer: Observer) -> bool:
             raise InstallError(
                 f"{folder} was left half changed by an interrupted command, and can not be "
                 "put in order",
-                str(error),
+                words_of(error),
                 f"The files that were moved aside are in {journal_folder(folder)}.",
                 rolled_back=False,
             ) from error
@@ -648,7 +648,7 @@ def _raise(error: BaseException) -> NoReturn:
     if isinstance(error, VinstallError) or not isinstance(error, Exception):
         raise error
     raise InstallError(
-        "The installation failed and was undone", f"{type(error).__name__}: {error}"
+        "The installation failed and was undone", f"{type(error).__name__}: {words_of(error)}"
     ) from error
 
 

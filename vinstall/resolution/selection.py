@@ -559,7 +559,7 @@ def _iter_choices(
             ),
             best_values=ranked.best_values,
             requirements=(*lines, *brought),
-            reason=_tell_reason(ranked, lines, link),
+            reason=_tell_reason(ranked, lines, link, supported),
             sources=sources,
             bridge=link.bridge,
         )
@@ -589,13 +589,16 @@ def _tell_bridge(link: Link) -> str:
     return f"; through the bridge {link.bridge.family}" if link.bridge is not None else ""
 
 
-def _tell_reason(ranked: RankedVariant, lines: Sequence[str], link: Link) -> str:
+def _tell_reason(
+    ranked: RankedVariant, lines: Sequence[str], link: Link, supported: SupportedProperties
+) -> str:
     if ranked.label == NULL_LABEL:
         return "the null variant runs anywhere" + _tell_bridge(link)
-    values = [str(one) for one in ranked.best_values if one.namespace != ABI_DEPENDENCY]
+    best = [one for one in ranked.best_values if one.namespace != ABI_DEPENDENCY]
     parts = []
-    if values:
-        parts.append("this machine supports " + ", ".join(values))
+    if best:
+        who = supported.who(best[0].namespace)
+        parts.append(f"{who} supports {', '.join(map(str, best))}")
     if lines:
         parts.append("built for " + ", ".join(lines))
     return "; ".join(parts) + _tell_bridge(link)

@@ -242,6 +242,7 @@ class _Order:
         needs = f"it needs {namespace} :: {feature} :: {_join(wanted)}"
         offered = () if namespace == ABI_DEPENDENCY else tuple(choices)
         everything = self._supported.values(namespace, feature)
+        who = self._supported.who(namespace)
         if namespace == ABI_DEPENDENCY and not any(map(_RELEASE_PREFIX.fullmatch, wanted)):
             why = "which is not a release number of up to three parts"
         elif namespace not in self._namespaces and namespace != ABI_DEPENDENCY:
@@ -249,11 +250,11 @@ class _Order:
         elif namespace == ABI_DEPENDENCY or any(value in everything for value in wanted):
             why = "which is excluded (--exclude-variant)"
         elif offered:
-            why = f"and this machine supports only {_join(offered)}"
+            why = f"and {who} supports only {_join(offered)}"
         elif self._supported.reasons.get(namespace):
             why = f"but nothing of {namespace} is supported: {self._supported.reasons[namespace]}"
         elif namespace in self._supported.namespaces:
-            why = f"and this machine supports nothing of {namespace} :: {feature}"
+            why = f"and {who} supports nothing of {namespace} :: {feature}"
         else:
             why = f"and nobody answers for {namespace}"
         return RefusedVariant(

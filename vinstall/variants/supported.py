@@ -37,6 +37,11 @@ class SupportedProperties:
             variant_property.namespace, variant_property.feature
         )
 
+    def who(self, namespace: str) -> str:
+        """Whose properties these are, as the subject of a sentence: a profile or the machine."""
+        source = self.sources.get(namespace, "")
+        return f"the {source}" if source.startswith("profile ") else "this machine"
+
     def restrict(self, properties: Properties) -> tuple[VariantProperty, ...]:
         """The properties of a variant that are supported, sorted (PEP 825, "Evaluating")."""
         return tuple(

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall.errors import ProfileError, RequirementError, VariantMetadataError
+from vinstall.errors import ProfileError, RequirementError, VariantMetadataError, words_of
 from vinstall.events import Noted, Warned
 from vinstall.values import dataclass, field
 from vinstall.workflow.work_folder import WorkFolder, remove_abandoned
@@ -325,10 +325,9 @@ def read_profile(path: str) -> MachineProfile:
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", "") or str(error)
         raise ProfileError(
             f"The profile {path} can not be read",
-            reason,
+            words_of(error),
             "A profile is written by 'vinstall profile save FILE' on the machine it speaks of.",
         ) from error
     return parse_profile(text, path)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from vinstall import __version__
 from vinstall.distributions.filename import parse_wheel_filename
 from vinstall.distributions.requirement import Requirement, parse_requirement
-from vinstall.errors import LockFileError, UsageError, WheelFormatError
+from vinstall.errors import LockFileError, UsageError, WheelFormatError, words_of
 from vinstall.events import Noted
 from vinstall.lockfile import (
     LockedPackage,
@@ -251,7 +251,7 @@ def read_lock(context: Context, location: str) -> LockFile:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise LockFileError(f"Could not open the lock file {location}", str(error)) from error
+        raise LockFileError(f"Could not open the lock file {location}", words_of(error)) from error
     return parse_lock(text, location, file_url(path.absolute().parent))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.requirement import parse_requirement
-from vinstall.errors import ProviderError, VinstallError
+from vinstall.errors import ProviderError, VinstallError, words_of
 from vinstall.events import Noted, Warned
 from vinstall.providers.messages import PluginAnswer, PluginRequest
 from vinstall.values import dataclass, field
@@ -103,7 +103,7 @@ def answer_package(context: Context, requires: Sequence[str], plugin_api: str) -
     except VinstallError as error:
         return PluginAnswer(problem=str(error))
     except OSError as error:
-        return PluginAnswer(problem=f"its environment can not be made: {error}")
+        return PluginAnswer(problem=f"its environment can not be made: {words_of(error)}")
     key = package_key(kept, context.environment, settings.variants.gpu)
     cache = AnswerCache(settings.cache_dir)
     answer = cache.find(key)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
-from vinstall.errors import ConfigurationError, UsageError
+from vinstall.errors import ConfigurationError, UsageError, words_of
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _read_file(path: str) -> tuple[str, list[str]]:
     except FileNotFoundError:
         return "", []
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} can not be read", str(error)) from error
+        raise ConfigurationError(f"{path} can not be read", words_of(error)) from error
     return text, _trusted_in(_parse(path, text), path)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.record import parse_record
-from vinstall.errors import WheelFormatError
+from vinstall.errors import WheelFormatError, words_of
 from vinstall.settings import Names, RequestSettings
 from vinstall.values import dataclass, replace
 from vinstall.workflow.context import Context
@@ -57,7 +57,7 @@ def _look_at(distribution: InstalledDistribution) -> Damage:
         text = Path(distribution.info, "RECORD").read_text("utf-8", "surrogateescape")
         rows = parse_record(text, distribution.name)
     except (OSError, WheelFormatError) as error:
-        return Damage(distribution, hopeless=f"its files are unknown: {error}")
+        return Damage(distribution, hopeless=f"its files are unknown: {words_of(error)}")
     missing, altered = [], []
     for row in rows:
         path = Path(distribution.location, row.path)

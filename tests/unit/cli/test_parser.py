@@ -188,3 +188,29 @@ def test_every_option_of_pip_is_known() -> None:
                 if option is None or (option.kind in WITHOUT_VALUE) == takes_value:
                     lacking.append((command, name))
     assert lacking == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["install", "--upgrdae", "x"], "--upgrade"),
+        (["install", "-upgrade", "x"], "--upgrade"),
+        (["install", "--requirements-file=x"], "--requirement"),
+        (["uninstall", "--yess"], "--yes"),
+    ],
+)
+def test_a_mistyped_option_is_guessed(argv: list[str], meant: str) -> None:
+    with pytest.raises(CommandLineError, match="no such option") as caught:
+        parse_command_line(argv)
+    assert caught.value.fix == f"Did you mean {meant}?"
+
+
+def test_nothing_is_guessed_where_nothing_is_alike() -> None:
+    with pytest.raises(CommandLineError) as caught:
+        parse_command_line(["install", "--zzzz"])
+    assert caught.value.fix == ""
+
+
+def test_help_of_an_action() -> None:
+    line = parse_command_line(["provider", "trust", "--help"])
+    assert (line.command, line.words, line.help) == ("provider", ("trust",), True)

@@ -151,3 +151,14 @@ def test_a_log_that_can_not_be_written_is_a_warning(tmp_path: Path) -> None:
     console.info("two")
     assert out.getvalue() == "one\ntwo\n"
     assert err.getvalue().count("can not be written") == 1
+
+
+def test_two_streams_in_one_pipe_are_in_order(tmp_path: Path) -> None:
+    place = tmp_path / "both"
+    with place.open("a") as out, place.open("a", buffering=1) as err:
+        console = Console(OutputSettings(), out, err)
+        console.info("one")
+        console.warning("two")
+        console.info("three")
+        console.message("four")
+    assert place.read_text().split() == ["one", "WARNING:", "two", "three", "four"]

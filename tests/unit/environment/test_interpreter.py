@@ -124,6 +124,13 @@ def test_nothing_of_that_name(text: str) -> None:
         find_python(TargetSettings(python=text), {})
 
 
+@POSIX
+def test_how_to_make_the_environment_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(InterpreterError) as caught:
+        find_python(TargetSettings(python=str(tmp_path / "my env")), {})
+    assert f"python3 -m venv '{tmp_path / 'my env'}'" in caught.value.fix
+
+
 def test_a_folder_without_a_python(tmp_path: Path) -> None:
     with pytest.raises(InterpreterError, match="is not an environment"):
         find_python(TargetSettings(python=str(tmp_path)), {})

@@ -444,3 +444,12 @@ class TestAbiDependency:
     )
     def test_epochs_and_what_is_no_version_match_nothing(self, version: str, prefix: str) -> None:
         assert not matches_release_prefix(version, prefix)
+
+
+def test_whose_properties_lack_it() -> None:
+    variants = {"cu13": build("nvidia :: cuda :: 13.0")}
+    metadata = VariantMetadata(namespaces=("nvidia",), variants=variants)
+    for source, who in (("profile gpu.toml", "the profile gpu.toml"), ("plugin x", "this machine")):
+        supported = SupportedProperties(MACHINE, {"nvidia": source})
+        (refused,) = rank_variants(variants, metadata, supported).refused
+        assert f"and {who} supports only 12.8" in refused.reason
