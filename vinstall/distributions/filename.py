@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SEPARATORS = re.compile(r"[-_.]+")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_PLAIN_VERSION = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
 _BUILD = re.compile(r"(\d+)(.*)")
 SDIST_SUFFIXES = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz", ".tar")
 
@@ -40,6 +41,11 @@ def parse_version(text: str) -> Version | None:
         return Version(text)
     except InvalidVersion:
         return None
+
+
+def is_version(text: str) -> bool:
+    """Whether a text is a version (PEP 440); plain numbers are told without ``packaging``."""
+    return _PLAIN_VERSION.fullmatch(text) is not None or parse_version(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ def parse_wheel_filename(filename: str) -> WheelFilename:
         raise WheelFormatError(
             f"{filename!r} is not a valid wheel file name", f"{name!r} is not a project name"
         )
-    if parse_version(version_text) is None:
+    if not is_version(version_text):
         raise WheelFormatError(
             f"{filename!r} is not a valid wheel file name", f"{version_text!r} is not a version"
         )
@@ -161,5 +167,5 @@ def parse_sdist_filename(filename: str, project: str) -> str | None:
     for position, character in enumerate(stem):
         if character == "-" and normalize_name(stem[:position]) == project:
             version = stem[position + 1 :]
-            return version if parse_version(version) is not None else None
+            return version if is_version(version) else None
     return None

@@ -26,7 +26,37 @@ _HEAD = re.compile(
     r"(?:\[(?P<extras>[^\]]*)\])?\s*"
 )
 _EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_LETTER = re.compile(r"[A-Za-z]")
+_OPERATOR = re.compile(r"===|[~=!<>]=|[<>]")
 _URL_MARKER = re.compile(r"\s+;|;\s+")
+
+
+class Known:
+    """What was worked out of specifiers and markers; a run can take over that of another.
+
+    ``packaging`` is exact and slow, and its import costs more than most runs need of it.
+
+    Attributes:
+        fits: ``specifier version`` → whether the version is in it.
+        valid: Specifiers, and markers after a ``;``, that are valid; specifiers after a
+            ``?``: whether they name a pre-release.
+        environment: The marker environment that the following holds for.
+        markers: ``extra;marker`` → whether it holds.
+        needs: Digest of the needs of a distribution → the numbers of those that apply.
+    """
+
+    __slots__ = ("environment", "fits", "markers", "needs", "valid")
+
+    def __init__(self) -> None:
+        self.fits: dict[str, bool] = {}
+        self.valid: dict[str, bool] = {}
+        self.environment: Mapping[str, Any] | None = None
+        self.markers: dict[str, bool] = {}
+        self.needs: dict[str, list[int]] = {}
+
+
+KNOWN = Known()
+"""What this process knows."""
 
 
 @lru_cache(maxsize=8192)
@@ -47,6 +77,12 @@ def parse_specifier(text: str) -> SpecifierSet:
         ) from error
 
 
+@lru_cache(maxsize=8192)
+def list_operators(text: str) -> frozenset[str]:
+    """The operators in a valid version specifier."""
+    return frozenset(_OPERATOR.findall(text))
+
+
 @lru_cache(maxsize=4096)
 def parse_marker(text: str) -> Marker:
     """An environment marker, kept for the run.
@@ -64,10 +100,29 @@ def parse_marker(text: str) -> Marker:
         ) from error
 
 
-@lru_cache(maxsize=65536)
-def _fits(specifier: str, version: str) -> bool:
-    """Whether a version is in a specifier; a resolver asks the same many times."""
-    return parse_specifier(specifier).contains(version, prereleases=True)
+def names_prerelease(specifier: str) -> bool:
+    """Whether a valid specifier names a pre-release, so that pre-releases are wanted."""
+    if not _LETTER.search(specifier):
+        return False
+    key = f"?{specifier}"
+    found = KNOWN.valid.get(key)
+    if found is None:
+        found = KNOWN.valid[key] = bool(parse_specifier(specifier).prereleases)
+    return found
+
+
+def fits(specifier: str, version: str) -> bool:
+    """Whether a version is in a specifier, pre-releases as any other; asked many times.
+
+    Raises:
+        RequirementError: The text is no specifier.
+    """
+    key = f"{specifier} {version}"
+    found = KNOWN.fits.get(key)
+    if found is None:
+        found = parse_specifier(specifier).contains(version, prereleases=True)
+        KNOWN.fits[key] = found
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +165,17 @@ class Requirement:
         """Whether exactly one version can match (``==`` without ``*``, ``===``, or a URL)."""
         if self.url:
             return True
-        pins = [
-            one
-            for one in parse_specifier(self.specifier)
-            if one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*"))
-        ]
-        return bool(pins)
+        parts = (part.strip() for part in self.specifier.split(","))
+        return any(
+            part.startswith("===") or (part.startswith("==") and not part.endswith(".*"))
+            for part in parts
+        )
 
     def allows(self, version: str) -> bool:
         """Whether a version satisfies the specifier; pre-releases count as any other."""
         if not self.specifier:
             return True
-        return _fits(self.specifier, version)
+        return fits(self.specifier, version)
 
     def applies(self, environment: Mapping[str, Any], extras: frozenset[str] = frozenset()) -> bool:
         """Whether the marker holds in an environment, for any of the extras (or none).
@@ -131,9 +185,8 @@ class Requirement:
         """
         if not self.marker:
             return True
-        marker = parse_marker(self.marker)
         return any(
-            evaluate_marker(marker, environment, extra) for extra in (extras or frozenset({""}))
+            _evaluate(self.marker, environment, extra) for extra in (extras or frozenset({""}))
         )
 
     def with_name(self, name: str) -> Requirement:
@@ -142,6 +195,18 @@ class Requirement:
 
     def __str__(self) -> str:
         return self.text
+
+
+def _evaluate(text: str, environment: Mapping[str, Any], extra: str) -> bool:
+    """Evaluate a marker, from what is known of the environment where that is possible."""
+    if environment is not KNOWN.environment:
+        return evaluate_marker(parse_marker(text), environment, extra)
+    key = f"{extra};{text}"
+    found = KNOWN.markers.get(key)
+    if found is None:
+        found = evaluate_marker(parse_marker(text), environment, extra)
+        KNOWN.markers[key] = found
+    return found
 
 
 def evaluate_marker(marker: Marker, environment: Mapping[str, Any], extra: str) -> bool:
@@ -191,9 +256,10 @@ def parse_requirement(line: str, origin: str = "") -> Requirement:
         raise _invalid(line, origin, "there is nothing after the ';'")
     if specifier.startswith("(") and specifier.endswith(")"):
         specifier = specifier[1:-1].strip()
-    if specifier:
+    if specifier and specifier not in KNOWN.valid:
         try:
             parse_specifier(specifier)
+            KNOWN.valid[specifier] = True
         except RequirementError as error:
             raise _invalid(line, origin, str(error)) from error
     if marker:
@@ -210,8 +276,11 @@ def split_url_marker(text: str) -> tuple[str, str]:
 
 
 def _check_marker(marker: str, line: str, origin: str) -> None:
+    if f";{marker}" in KNOWN.valid:
+        return
     try:
         parse_marker(marker)
+        KNOWN.valid[f";{marker}"] = True
     except RequirementError as error:
         raise _invalid(line, origin, str(error)) from error
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _PAGES = "pages-v3"
 _FILES = "files-v1"
+_HEAD = 8192
+"""Bytes that hold the first line of most pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class ResponseCache:
     """
 
     def __init__(self, cache_dir: str, observer: Observer) -> None:
-        self._root = Path(cache_dir) if cache_dir else None
+        self._root = cache_dir
         self._observer = observer
 
     def find_page(self, url: str, secret: str = "") -> KeptPage | None:
@@ -107,14 +109,14 @@ class ResponseCache:
             secret: A text that differs between credentials.
         """
         path = self._path(_PAGES, url, secret)
-        if path is None:
+        if not path:
             return None
         import json
 
         from vinstall.index.page_table import load_page
 
         try:
-            head, _, body = _read(path).partition(b"\n")
+            head, body = _read_page(path)
             document = json.loads(head)
             if document["url"] != url:
                 return None
@@ -126,7 +128,7 @@ class ResponseCache:
         """Whether a page that needs no question is kept, by the time of its file alone."""
         path = self._path(_PAGES, url, secret)
         try:
-            return path is not None and path.stat().st_mtime > now()
+            return bool(path) and os.stat(path).st_mtime > now()  # noqa: PTH116
         except OSError:
             return False
 
@@ -145,14 +147,14 @@ class ResponseCache:
         head = json.dumps(document, separators=(",", ":")).encode()
         path = self._path(_PAGES, url, secret)
         self._write(path, head, b"\n", kept.page.body)
-        if path is not None:
+        if path:
             with contextlib.suppress(OSError):
                 os.utime(path, (fresh.until, fresh.until))
 
     def find_file(self, key: str) -> bytes | None:
         """A small file that is known by its content or its whole address; never stale."""
         path = self._path(_FILES, key, "")
-        if path is None:
+        if not path:
             return None
         try:
             data = _read(path)
@@ -168,21 +170,23 @@ class ResponseCache:
     def has_file(self, key: str) -> bool:
         """Whether a small file is kept, without looking into it."""
         path = self._path(_FILES, key, "")
-        return path is not None and path.is_file()
+        return bool(path) and os.path.isfile(path)  # noqa: PTH113
 
-    def _path(self, kind: str, url: str, secret: str) -> Path | None:
-        if self._root is None:
-            return None
-        digest = hashlib.sha256(f"{strip_credentials(url)}\0{secret}".encode()).hexdigest()
-        return self._root / kind / digest[:2] / digest[2:]
+    def _path(self, kind: str, url: str, secret: str) -> str:
+        """Where an answer is kept; empty for nowhere."""
+        if not self._root:
+            return ""
+        text = f"{strip_credentials(url)}\0{secret}"
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{self._root}{os.sep}{kind}{os.sep}{digest[:2]}{os.sep}{digest[2:]}"
 
-    def _write(self, path: Path | None, *parts: bytes) -> None:
-        if path is None or self._root is None:
+    def _write(self, path: str, *parts: bytes) -> None:
+        if not path or not self._root:
             return
         try:
-            write_atomically(path, *parts)
+            write_atomically(Path(path), *parts)
         except OSError as error:
-            root, self._root = self._root, None
+            root, self._root = self._root, ""
             self._observer.receive(
                 Warned(
                     "cache-unusable",
@@ -192,9 +196,32 @@ class ResponseCache:
             )
 
 
-def _read(path: Path) -> bytes:
+def _read(path: str) -> bytes:
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123
         return file.readall()
+
+
+def _read_page(path: str) -> tuple[bytes, bytes]:
+    """The first line of a file, and the rest, without a copy of the rest."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        start = os.read(descriptor, _HEAD)
+        while (end := start.find(b"\n")) < 0:
+            more = os.read(descriptor, 16 * _HEAD)
+            if not more:
+                raise ValueError("it has one line only")
+            start += more
+        size = os.fstat(descriptor).st_size - end - 1
+        os.lseek(descriptor, end + 1, os.SEEK_SET)
+        body = os.read(descriptor, size)
+        while len(body) < size:
+            more = os.read(descriptor, size - len(body))
+            if not more:
+                raise ValueError("it became shorter")
+            body += more
+    finally:
+        os.close(descriptor)
+    return start[:end], body
 
 
 def now() -> float:

@@ -338,8 +338,10 @@ class IndexSource:
         name = parse_wheel_filename(link.filename)
         data = self._files.read_dist_info(link, "METADATA")
         metadata = parse_core_metadata(data, link.filename)
-        version = parse_version(metadata.version)
-        if normalize_name(metadata.name) != name.project or version != name.version:
+        if normalize_name(metadata.name) != name.project or (
+            metadata.version != name.version_text
+            and parse_version(metadata.version) != name.version
+        ):
             raise _contradiction(link, metadata)
         return metadata
 

@@ -19,7 +19,9 @@ from vinstall.distributions.installed_markers import markers_of
 from vinstall.distributions.requirement import (
     KNOWN,
     Requirement,
+    fits,
     list_operators,
+    names_prerelease,
     parse_requirement,
     parse_specifier,
 )
@@ -189,7 +191,6 @@ class Adapter(_Base):
         self._observer = observer
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._pages: dict[str, tuple[Release, ...]] = {}
-        self._final: dict[str, bool] = {}
         self._metadata: dict[Candidate, CoreMetadata] = {}
         self._edges: dict[Node, tuple[Need, ...]] = {}
         self._told: set[str] = set()
@@ -391,12 +392,10 @@ class Adapter(_Base):
             return
         if metadata.requires_python and not rules.resolve.ignore_requires_python:
             try:
-                fits = parse_specifier(metadata.requires_python).contains(
-                    rules.python_version, prereleases=True
-                )
+                usable = fits(metadata.requires_python, rules.python_version)
             except RequirementError:
-                fits = True
-            if not fits:
+                usable = True
+            if not usable:
                 reason = f"Python {metadata.requires_python} (this one is {rules.python_version})"
                 yield Need(IMPOSSIBLE, reason, reason=reason)
                 return
@@ -448,8 +447,8 @@ class Adapter(_Base):
         elif candidate.installed is not None and candidate.label:
             markers = markers_of(candidate.installed)
         if not node.extras and not any(map(has_variant_markers, metadata.requires_dist)):
-            for requirement in self._list_plain(metadata.requires_dist, candidate):
-                yield self._make_need(requirement, depth, order)
+            for plain in self._list_plain(metadata.requires_dist, candidate):
+                yield self._make_need(plain, depth, order)
             return
         for line in metadata.requires_dist:
             requirement = self._read_dependency(line, markers, candidate)
@@ -463,9 +462,7 @@ class Adapter(_Base):
             ):
                 yield self._make_need(requirement, depth, order)
 
-    def _list_plain(
-        self, lines: Sequence[str], candidate: Candidate
-    ) -> Iterator[Requirement]:
+    def _list_plain(self, lines: Sequence[str], candidate: Candidate) -> Iterator[Requirement]:
         """The needs that apply without any extra; which they are is remembered."""
         from hashlib import sha256
 
@@ -476,17 +473,15 @@ class Adapter(_Base):
         if applying is None or (applying and applying[-1] >= len(lines)):
             applying = []
             for number, line in enumerate(lines):
-                requirement = self._read_dependency(line, VariantMarkers.NON_VARIANT, candidate)
-                if requirement is not None and requirement.applies(environment):
+                need = self._read_dependency(line, VariantMarkers.NON_VARIANT, candidate)
+                if need is not None and need.applies(environment):
                     applying.append(number)
             if digest:
                 KNOWN.needs[digest] = applying
         for number in applying:
-            requirement = self._read_dependency(
-                lines[number], VariantMarkers.NON_VARIANT, candidate
-            )
-            if requirement is not None:
-                yield requirement
+            plain = self._read_dependency(lines[number], VariantMarkers.NON_VARIANT, candidate)
+            if plain is not None:
+                yield plain
 
     def _read_dependency(
         self, line: str, markers: VariantMarkers, candidate: Candidate
@@ -550,8 +545,7 @@ class Adapter(_Base):
         wanted |= {self._problem.rules.variants.labels.get(project, "")} - {""}
         if wanted and not wanted & {distribution.label, distribution.build}:
             return None
-        fits = all(one.allows(distribution.version_text) for one in requirements)
-        if not fits:
+        if not all(one.allows(distribution.version_text) for one in requirements):
             return None
         return Candidate(
             project, distribution.name, distribution.version_text, installed=distribution
@@ -565,6 +559,10 @@ class Adapter(_Base):
         upgrade: bool,
     ) -> Iterator[Candidate]:
         """Candidates of the indexes, with the installed one in its place when upgrading."""
+        if installed is None:
+            for selection in self._iter_selections(project, requirements):
+                yield from self._iter_builds(selection)
+            return
         pending = installed if upgrade else None
         there = installed.installed if installed is not None else None
         installed_version = there.public_version if there is not None else None
@@ -677,21 +675,27 @@ class Adapter(_Base):
         requirements: Sequence[Requirement],
         releases: Sequence[Release],
     ) -> Iterator[Release]:
-        """Releases that fit, newest first; where all are final, none is compared in vain."""
-        final = self._final.get(project)
-        if final is None:
-            final = not any(release.version.is_prerelease for release in releases)
-            self._final[project] = final
-        if not final:
-            allowed = self._allowed_versions(project, requirements, releases)
-            yield from (release for release in releases if release.version_text in allowed)
-            return
+        """Releases that fit, newest first; none is compared before it is asked for.
+
+        Pre-releases count where they are asked for, and where nothing final fits.
+        """
+        resolve = self._problem.rules.resolve
         combined = ",".join(one.specifier for one in requirements if one.specifier)
+        every = project in resolve.pre
+        if not every and project not in resolve.only_final:
+            every = names_prerelease(combined)
+        found = skipped = False
         for release in releases:
-            if self._is_usable(release, combined) and all(
+            if release.is_prerelease and not every:
+                skipped = True
+            elif self._is_usable(release, combined) and all(
                 one.allows(release.version_text) for one in requirements
             ):
+                found = True
                 yield release
+        if skipped and not found and project not in resolve.only_final:
+            allowed = self._allowed_versions(project, requirements, releases)
+            yield from (release for release in releases if release.version_text in allowed)
 
     def _allowed_versions(
         self,

@@ -18,7 +18,7 @@ from vinstall.distributions.filename import (
     parse_wheel_filename,
 )
 from vinstall.distributions.link_table import LinkTable
-from vinstall.distributions.requirement import parse_specifier
+from vinstall.distributions.requirement import fits
 from vinstall.errors import RequirementError, VariantMetadataError, WheelFormatError
 from vinstall.resolution.candidate import Candidate, ChosenVariant
 from vinstall.values import dataclass, field
@@ -442,12 +442,10 @@ class _Sorter:
             return False
         if link.requires_python and not self.rules.resolve.ignore_requires_python:
             try:
-                fits = parse_specifier(link.requires_python).contains(
-                    self.rules.python_version, prereleases=True
-                )
+                usable = fits(link.requires_python, self.rules.python_version)
             except RequirementError:
-                fits = True
-            if not fits:
+                usable = True
+            if not usable:
                 self.refuse(
                     link.filename,
                     "requires-python",

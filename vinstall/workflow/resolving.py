@@ -92,9 +92,11 @@ def resolve_requests(
     """
     from vinstall.resolution.adapter import Problem
     from vinstall.resolution.resolve import resolve
+    from vinstall.workflow.known import KnownFile
 
     settings = context.settings
     target = context.target
+    known = KnownFile(settings.cache_dir, target.markers)
     context.sources.note_requirements(gathered.requirements, gathered.constraints)
     named = tuple(_name_all(context, gathered.requirements))
     requirements = tuple(_apply_markers(context, named))
@@ -159,6 +161,7 @@ def resolve_requests(
             resolution = reveal_builds(resolution)
     finally:
         context.observer.receive(StageFinished("resolve"))
+        known.save()
     if shared := context.source.take_shared():
         context.observer.receive(
             Noted(
