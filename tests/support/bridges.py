@@ -121,6 +121,16 @@ def fill_others(plain: SimpleIndex) -> None:
 Machine = dict[str, dict[str, list[str]]]
 
 
+def cuda_machine(driver: str = "12.8", capability: str = "9.0") -> Machine:
+    """What a machine with one NVIDIA GPU supports, code for old architectures, too."""
+    machine = nvidia_machine(driver, capability)
+    first, second = (int(part) for part in capability.split("."))
+    machine["nvidia"]["sm_arch"] += [
+        f"{a}{b}_virtual" for a, b in ((6, 1), (6, 0), (5, 2), (5, 0)) if (a, b) <= (first, second)
+    ]
+    return machine
+
+
 def amd_machine(architecture: str = "gfx942", rocm: Sequence[str] = ("6.4", "6.3")) -> Machine:
     """What a machine with one AMD GPU supports."""
     return {"amd": {"gfx_arch": [architecture], "rocm_version": list(rocm)}}
@@ -128,15 +138,15 @@ def amd_machine(architecture: str = "gfx942", rocm: Sequence[str] = ("6.4", "6.3
 
 MACHINES: Mapping[str, tuple[Machine, str]] = {
     "no-gpu": ({"nvidia": {}}, "cpu"),
-    "hopper-driver-12.8": (nvidia_machine("12.8", "9.0"), "cu128"),
-    "hopper-driver-12.6": (nvidia_machine("12.6", "9.0"), "cu126"),
-    "hopper-driver-12.4": (nvidia_machine("12.4", "9.0"), "cu126"),
-    "blackwell-driver-13.0": (nvidia_machine("13.0", "10.0"), "cu130"),
-    "ada-driver-13.1": (nvidia_machine("13.1", "8.9"), "cu130"),
-    "volta-driver-12.8": (nvidia_machine("12.8", "7.0"), "cu128"),
-    "volta-driver-13.0": (nvidia_machine("13.0", "7.0"), "cu128"),
-    "pascal-driver-12.8": (nvidia_machine("12.8", "6.0"), "cu126"),
-    "old-driver-11.4": (nvidia_machine("11.4", "8.0"), "cpu"),
+    "hopper-driver-12.8": (cuda_machine("12.8", "9.0"), "cu128"),
+    "hopper-driver-12.6": (cuda_machine("12.6", "9.0"), "cu126"),
+    "hopper-driver-12.4": (cuda_machine("12.4", "9.0"), "cu126"),
+    "blackwell-driver-13.0": (cuda_machine("13.0", "10.0"), "cu130"),
+    "ada-driver-13.1": (cuda_machine("13.1", "8.9"), "cu130"),
+    "volta-driver-12.8": (cuda_machine("12.8", "7.0"), "cu128"),
+    "volta-driver-13.0": (cuda_machine("13.0", "7.0"), "cu128"),
+    "pascal-driver-12.8": (cuda_machine("12.8", "6.0"), "cu126"),
+    "old-driver-11.4": (cuda_machine("11.4", "8.0"), "cpu"),
     "amd-mi300x": (amd_machine(), "rocm6.4"),
     "intel-b580": ({"intel": {"device_ip": ["20.1.0"]}}, "xpu"),
 }

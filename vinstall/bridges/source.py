@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from vinstall.bridges.model import contains_release, fits_platform, split_local
 from vinstall.bridges.reader import fill_template
-from vinstall.distributions.core_metadata import CoreMetadata
 from vinstall.distributions.link import Bridged
 from vinstall.errors import ProjectNotFoundError
 from vinstall.values import dataclass, field, replace
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from vinstall.bridges.model import Build, Family
+    from vinstall.distributions.core_metadata import CoreMetadata
     from vinstall.distributions.link import Link
     from vinstall.resolution.source import PackageSource, SupportedLookup
     from vinstall.settings import VariantSettings
@@ -58,6 +58,7 @@ class BridgedSource:
         lookup: Says which builds the machine can use.
         variants: What the user says about variants.
         labels: Labels that requirements name on their own lines.
+        local_versions: Local versions that requirements name.
         markers: The marker environment of the target.
         read_pages: Reads (index URL, project) pairs, several at once; an index that does
             not have the project gives nothing.
@@ -72,6 +73,7 @@ class BridgedSource:
         lookup: SupportedLookup,
         variants: VariantSettings,
         labels: frozenset[str],
+        local_versions: frozenset[str],
         markers: Mapping[str, str],
         read_pages: Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[Link]]],
         tell: Callable[[str], None],
@@ -81,6 +83,7 @@ class BridgedSource:
         self._lookup = lookup
         self._variants = variants
         self._labels = labels | frozenset(variants.labels.values())
+        self._locals = local_versions
         self._markers = markers
         self._read_pages = read_pages
         self._tell = tell
@@ -113,26 +116,8 @@ class BridgedSource:
         return found
 
     def read_core_metadata(self, link: Link) -> CoreMetadata:
-        """The core metadata of the real file; a sister is one more need of the plain name."""
-        bridge = link.bridge
-        if bridge is None:
-            return self._inner.read_core_metadata(link)
-        real = self._inner.read_core_metadata(bridge.real)
-        if not bridge.is_sister:
-            return real
-        pin = f"{bridge.real_project}=={bridge.version_text}"
-        extras = [
-            f"{bridge.real_project}[{extra}]=={bridge.version_text} ; extra == '{extra}'"
-            for extra in real.extras
-        ]
-        return CoreMetadata(
-            bridge.project,
-            split_local(bridge.version_text)[0],
-            (pin, *extras),
-            real.requires_python,
-            real.extras,
-            real.text,
-        )
+        """The core metadata of the real file."""
+        return self._inner.read_core_metadata(link.bridge.real if link.bridge else link)
 
     def read_variant_metadata(
         self, files: Sequence[Link], wheels: Sequence[Link]
@@ -204,6 +189,7 @@ class BridgedSource:
                 supported = self._lookup.find_supported(metadata)
                 ranking = rank_variants(by_place, metadata, supported, (), self._variants.exclude)
                 labels |= {by_place[one.label].label for one in ranking.ranked}
+            labels |= {build.label for build in family.builds if build.local in self._locals}
             found = self._usable[family.name] = frozenset(labels) | self._labels
         return found
 
@@ -220,9 +206,11 @@ class BridgedSource:
         builds = [
             build
             for build in self._iter_builds(family, project)
-            if build.how == "local" or build.label in usable
+            if build.how != "sister" or build.label in usable
         ]
-        pages = self._read_indexes(family, project, builds)
+        pages = self._read_indexes(
+            family, project, [build for build in builds if build.label in usable]
+        )
         shown: list[Link] = []
         behind: dict[str, Bridged] = {}
         others: dict[str, Link] = {}

@@ -399,13 +399,13 @@ class Adapter(_Base):
                 reason = f"Python {metadata.requires_python} (this one is {rules.python_version})"
                 yield Need(IMPOSSIBLE, reason, reason=reason)
                 return
-        if rules.resolve.no_deps:
-            return
-        there = candidate.installed
-        if there is not None and there.project != candidate.project:
-            # It only stands for the plain project: the real one has needs of its own.
-            line = f"{make_key(there.project, node.extras)}=={there.version_text}"
+        real, version_text = _real_release(candidate)
+        if real != candidate.project:
+            # It only stands for the plain project: the real one has the needs.
+            line = f"{make_key(real, node.extras)}=={version_text}"
             yield self._make_need(parse_requirement(line), depth, order)
+            return
+        if rules.resolve.no_deps:
             return
         if candidate.variant is not None and not node.extras:
             for line in candidate.variant.requirements:
@@ -818,6 +818,16 @@ def merge_hashes(requirements: Iterable[Requirement]) -> dict[str, frozenset[str
                 if name in merged
             } or {"sha256": frozenset()}
     return merged
+
+
+def _real_release(candidate: Candidate) -> tuple[str, str]:
+    """The project and version that a candidate is, or stands for (bridges)."""
+    if candidate.installed is not None:
+        return candidate.installed.project, candidate.version_text
+    bridge = candidate.link.bridge if candidate.link is not None else None
+    if bridge is not None:
+        return bridge.real_project, bridge.version_text
+    return candidate.project, candidate.version_text
 
 
 def _is_bridged(candidate: Candidate) -> bool:

@@ -15,7 +15,7 @@ from vinstall.settings import PYPI_URL
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from vinstall.bridges.members import Members
     from vinstall.bridges.model import Build, Family
@@ -129,9 +129,14 @@ def _choose_families(settings: BridgeSettings, observer: Observer) -> tuple[Fami
 
 
 def make_bridging(
-    context: Context, source: PackageSource, requirements: Iterable[Requirement]
+    context: Context, source: PackageSource, requirements: Sequence[Requirement]
 ) -> Bridging | None:
     """The bridges of a run; ``None`` where none is switched on.
+
+    Args:
+        context: What the run works with.
+        source: The user's own indexes and folders, or a lock file.
+        requirements: What was asked for, and constraints.
 
     Raises:
         BridgeError: A file is wrong, or a family is not known.
@@ -140,6 +145,7 @@ def make_bridging(
     if not settings.families:
         return None
     from vinstall.bridges.members import Members
+    from vinstall.bridges.model import split_local
     from vinstall.bridges.source import BridgedSource
     from vinstall.index.lock_source import LockSource
 
@@ -156,6 +162,12 @@ def make_bridging(
             context.query,
             context.settings.variants,
             frozenset(one.label for one in requirements if one.label),
+            frozenset(
+                split_local(version)[1]
+                for one in requirements
+                for version in one.specifier.replace(" ", "").split(",")
+            )
+            - {""},
             context.target.markers,
             context.source.read_pages,
             lambda sentence: context.observer.receive(Noted(sentence, verbosity=0)),

@@ -108,7 +108,9 @@ def resolve_requests(
     if settings.bridges.families:
         from vinstall.workflow.bridges import make_bridging
 
-        bridging = make_bridging(context, context.package_source, requirements)
+        bridging = make_bridging(
+            context, context.package_source, (*requirements, *gathered.constraints)
+        )
     find_installed = bridging.members.find_installed if bridging else context.installed.get
 
     def installed(project: str) -> InstalledDistribution | None:
