@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vinstall.distributions.filename import (
@@ -19,7 +20,7 @@ from vinstall.distributions.filename import (
     parse_version,
 )
 from vinstall.distributions.link_table import LinkGroup, LinkTable
-from vinstall.index.address import filename_of, is_plain_name, strip_credentials
+from vinstall.index.address import is_plain_name, strip_credentials
 from vinstall.index.simple import (
     KEPT_SUFFIXES,
     VARIANTS_SUFFIX,
@@ -31,7 +32,7 @@ from vinstall.index.simple import (
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from vinstall.distributions.link import Link
 
@@ -61,10 +62,13 @@ class PageTable:
     hosts: frozenset[str] = frozenset()
 
 
-class _Row(NamedTuple):
-    filename: str
-    yanked: bool
-    text: bytes
+class _Files(NamedTuple):
+    """What a page says of its files, in columns."""
+
+    names: list[Any]
+    addresses: list[Any]
+    yanked: list[Any]
+    texts: list[Any]
 
 
 def read_page(
@@ -91,18 +95,23 @@ def read_page(
     """
     base = strip_credentials(url)
     hosts: set[str] = set()
-    files = _read_json_files(data) if is_json_page(data, content_type, url) else None
-    if files is None:
+    found = _read_json_files(data) if is_json_page(data, content_type, url) else None
+    if found is None:
         links = parse_simple_page(data, content_type, url, index=index, any_page=any_page)
-        rows = [
-            _Row(link.filename, link.yanked is not None, json.dumps(_describe(link)).encode())
-            for link in links
-        ]
+        files = _Files(
+            [link.filename for link in links],
+            [link.url for link in links],
+            [link.yanked is not None for link in links],
+            [json.dumps(_describe(link)).encode() for link in links],
+        )
         hosts.update(_origin(link.url) for link in links)
     else:
-        meta, status, listed = files
-        rows = _keep_links(listed, url, index, hosts) if check_page(meta, status, url) else []
-    groups, body = _group(project, rows)
+        version, status, files = found
+        if check_page(version, status, url):
+            files = _keep_links(files, url, index, hosts)
+        else:
+            files = _Files([], [], [], [])
+    groups, body = _group(project, files)
     table = LinkTable(project, groups, _make_reader(body, base, index))
     return PageTable(table, base, index, body, frozenset(hosts))
 
@@ -159,11 +168,8 @@ def _make_reader(body: bytes, base: str, index: str) -> Callable[[int, int], tup
 # Reading
 
 
-def _read_json_files(data: bytes) -> tuple[object, object, Iterable[tuple[Any, ...]]] | None:
-    """Version of the API, status, and (filename, URL, yanked, text) of each file.
-
-    ``None`` where the page has to be looked at more closely.
-    """
+def _read_json_files(data: bytes) -> tuple[object, object, _Files] | None:
+    """Version of the API, status, and files; ``None`` where a page is out of the ordinary."""
     global _seen
     _seen += len(data)
     if _seen < _IMPORT_PAYS:
@@ -172,24 +178,26 @@ def _read_json_files(data: bytes) -> tuple[object, object, Iterable[tuple[Any, .
     return found if found is not None else _read_with_json(data)
 
 
-def _read_with_json(data: bytes) -> tuple[object, object, Iterable[tuple[Any, ...]]] | None:
+def _read_with_json(data: bytes) -> tuple[object, object, _Files] | None:
     try:
         page = json.loads(data)
-        files, meta, status = page["files"], page.get("meta"), page.get("project-status")
+        meta, status = page.get("meta"), page.get("project-status")
         version = meta.get("api-version") if isinstance(meta, dict) else None
         state = status.get("status") if isinstance(status, dict) else None
         dump = json.JSONEncoder(separators=(",", ":")).encode
-        rows = [
-            (file.get("filename"), file.get("url"), file.get("yanked", False), dump(file).encode())
-            for file in files
-            if isinstance(file, dict)
-        ]
+        listed = [file for file in page["files"] if isinstance(file, dict)]
+        files = _Files(
+            [file.get("filename") for file in listed],
+            [file.get("url") for file in listed],
+            [file.get("yanked", False) for file in listed],
+            [dump(file).encode() for file in listed],
+        )
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None
-    return version, state, rows
+    return version, state, files
 
 
-def _read_with_msgspec(data: bytes) -> tuple[object, object, Iterable[tuple[Any, ...]]] | None:
+def _read_with_msgspec(data: bytes) -> tuple[object, object, _Files] | None:
     global _decoders
     import msgspec
 
@@ -217,42 +225,44 @@ def _read_with_msgspec(data: bytes) -> tuple[object, object, Iterable[tuple[Any,
         found, raw = (decoder.decode(data) for decoder in _decoders)
     except (ValueError, msgspec.MsgspecError, RecursionError):
         return None
-    rows = (
-        (file.filename, file.url, file.yanked, bytes(text))
-        for file, text in zip(found.files, raw.files, strict=True)
+    files = _Files(
+        [file.filename for file in found.files],
+        [file.url for file in found.files],
+        [file.yanked for file in found.files],
+        raw.files,
     )
-    return found.meta.api_version, found.project_status.status, rows
+    return found.meta.api_version, found.project_status.status, files
 
 
-def _keep_links(
-    files: Iterable[tuple[Any, ...]], url: str, index: str, hosts: set[str]
-) -> list[_Row]:
-    """Leave out what is not a link; most addresses are told by their host alone."""
+def _keep_links(files: _Files, url: str, index: str, hosts: set[str]) -> _Files:
+    """Leave out what is not a link; on most pages all files are told by one of them."""
     make = make_reader(url, index)
-    rows: list[_Row] = []
-    good: set[str] = set()
-    for filename, href, yanked, text in files:
-        if not isinstance(href, str):
-            continue
-        if filename is None:
-            filename = filename_of(href)
+    names, addresses = files.names, files.addresses
+    if names and isinstance(addresses[0], str):
+        first = addresses[0]
+        end = first.find("/", 8 if first.startswith(("https://", "http://")) else 1) + 1
+        start = first[:end] if not first.startswith("//") else ""
         if (
-            not isinstance(filename, str)
-            or not filename.endswith(KEPT_SUFFIXES)
-            or not is_plain_name(filename)
+            start.startswith(("https://", "http://", "/"))
+            and all(type(one) is str for one in names)
+            and is_plain_name("".join(names))
+            and all(type(one) is str for one in addresses)
+            and all(map(str.startswith, addresses, repeat(start)))
+            and (link := make(json.loads(bytes(files.texts[0])))) is not None
         ):
-            continue
-        at = href.find("/", 8)
-        host = href[:at] if at > 0 and href.startswith(("https://", "http://")) else ""
-        if host not in good and not (href.startswith("/") and not href.startswith("//")):
-            link = make(json.loads(text))
-            if link is None:
-                continue
             hosts.add(_origin(link.url))
-            if host and link.url.startswith(f"{host}/"):
-                good.add(host)
-        rows.append(_Row(filename, isinstance(yanked, str) or yanked is True, text))
-    return rows
+            if all(name.endswith(".whl") for name in names):
+                return files
+            kept = [number for number, name in enumerate(names) if name.endswith(KEPT_SUFFIXES)]
+            return _Files(*([column[number] for number in kept] for column in files))
+    kept = []
+    for number, text in enumerate(files.texts):
+        link = make(json.loads(bytes(text)))
+        if link is not None:
+            names[number] = link.filename
+            hosts.add(_origin(link.url))
+            kept.append(number)
+    return _Files(*([column[number] for number in kept] for column in files))
 
 
 def _origin(url: str) -> str:
@@ -282,24 +292,20 @@ def _describe(link: Link) -> dict[str, object]:
 # Grouping
 
 
-def _group(project: str, rows: Sequence[_Row]) -> tuple[list[LinkGroup], bytes]:
+def _group(project: str, files: _Files) -> tuple[list[LinkGroup], bytes]:
     """Sort files by version, newest first."""
-    texts: dict[str, list[_Row]] = {}
-    rest: list[_Row] = []
-    for row in rows:
-        text = _version_of(row.filename, project)
-        if text:
-            texts.setdefault(text, []).append(row)
-        else:
-            rest.append(row)
-    merged: dict[Any, tuple[str, list[_Row]]] = {}
+    texts, rest, not_yanked = _split_by_version(project, files)
+    merged: dict[Any, tuple[str, list[Any]]] = {}
     keys = _sort_keys(texts)
+    yanked = set(texts) - not_yanked
     for text, found in texts.items():
         key = keys[text]
         if key is None:
             rest += found
         elif key in merged:
             merged[key][1].extend(found)
+            if text in not_yanked:
+                yanked.discard(merged[key][0])
         else:
             merged[key] = (text, found)
     groups: list[LinkGroup] = []
@@ -307,29 +313,80 @@ def _group(project: str, rows: Sequence[_Row]) -> tuple[list[LinkGroup], bytes]:
     end = 0
     for key in sorted(merged, reverse=True):
         text, found = merged[key]
-        files = [row for row in found if not row.filename.endswith(VARIANTS_SUFFIX)]
-        if not files:
-            rest += found
-            continue
-        part = b"[%s]" % b",".join(row.text for row in found)
+        part = b"[%s]" % b",".join(found)
         end += len(part)
         parts.append(part)
         is_prerelease = not isinstance(key, tuple) and bool(key.is_prerelease)
-        groups.append(LinkGroup(text, end, is_prerelease, all(row.yanked for row in files)))
+        groups.append(LinkGroup(text, end, is_prerelease, text in yanked))
     if rest:
-        part = b"[%s]" % b",".join(row.text for row in rest)
+        part = b"[%s]" % b",".join(rest)
         parts.append(part)
         groups.append(LinkGroup("", end + len(part), False, False))
     return groups, b"".join(parts)
 
 
-def _version_of(filename: str, project: str) -> str:
-    """The version in a file name; empty where it belongs to another project."""
-    if not project:
+def _split_by_version(
+    project: str, files: _Files
+) -> tuple[dict[str, list[Any]], list[Any], set[str]]:
+    """Version → texts, the texts of no version, and versions with a file that is not yanked."""
+    stems: dict[str, list[Any]] = {}
+    good: set[str] = set()
+    others: list[int] = []
+    for number, (name, yanked, text) in enumerate(
+        zip(files.names, files.yanked, files.texts, strict=True)
+    ):
+        end = name.find("-", name.find("-") + 1)
+        if end < 0 or name[-4:] != ".whl":
+            others.append(number)
+            continue
+        stem = name[:end]
+        found = stems.get(stem)
+        if found is None:
+            found = stems[stem] = []
+        found.append(text)
+        if yanked is False or yanked is None:
+            good.add(stem)
+    rest: list[Any] = []
+    texts: dict[str, list[Any]] = {}
+    not_yanked: set[str] = set()
+    for stem, found in stems.items():
+        name, _, version = stem.partition("-")
+        if project and version and normalize_name(name) == project:
+            texts.setdefault(version, []).extend(found)
+            if stem in good:
+                not_yanked.add(version)
+        else:
+            rest += found
+    extra: list[tuple[str, Any]] = []
+    for number in others:
+        name, text = files.names[number], files.texts[number]
+        version = _version_of(name, project)
+        if not version:
+            rest.append(text)
+        elif name.endswith(VARIANTS_SUFFIX):
+            extra.append((version, text))
+        else:
+            texts.setdefault(version, []).append(text)
+            if files.yanked[number] is False or files.yanked[number] is None:
+                not_yanked.add(version)
+    for version, text in extra:
+        same = version if version in texts else _find_same(version, texts)
+        texts.get(same, rest).append(text)
+    return texts, rest, not_yanked
+
+
+def _find_same(version: str, texts: Iterable[str]) -> str:
+    """A version that is written in another way; empty for none."""
+    wanted = parse_version(version)
+    if wanted is None:
         return ""
-    if filename.endswith(".whl"):
-        parts = filename.split("-", 2)
-        return parts[1] if len(parts) == 3 and normalize_name(parts[0]) == project else ""
+    return next((text for text in texts if parse_version(text) == wanted), "")
+
+
+def _version_of(filename: str, project: str) -> str:
+    """The version in the name of no wheel; empty where it belongs to another project."""
+    if not project or filename.endswith(".whl"):
+        return ""
     if filename.endswith(VARIANTS_SUFFIX):
         parts = filename.split("-")
         return parts[1] if len(parts) == 3 and normalize_name(parts[0]) == project else ""
