@@ -76,6 +76,15 @@ class Members:
         self._markers = markers
         self._installed = installed
         self._family_of = {project: family for family in families for project in family.projects}
+        # many files name the same libraries
+        self._libraries = tuple(
+            {
+                (entry.patterns, entry.releases, tuple(entry.agree.items())): entry
+                for family in families
+                for entry in family.libraries
+            }.values()
+        )
+        self._known: dict[tuple[str, str], Mapping[str, str]] = {}
         self._sisters: dict[str, list[tuple[Family, Build, str]]] = {}
         for family in families:
             for build in family.builds:
@@ -158,23 +167,24 @@ class Members:
             if candidate.installed.bridge:
                 return candidate.installed.agree
             project = candidate.installed.project
-        member = self.find_member(project, candidate.version_text)
-        if member is not None:
-            return member.agree
-        return self._library_agreements(project, candidate.version_text)
+        key = (project, candidate.version_text)
+        found = self._known.get(key)
+        if found is None:
+            member = self.find_member(*key)
+            found = self._library_agreements(*key) if member is None else member.agree
+            self._known[key] = found
+        return found
 
     def _library_agreements(self, project: str, version_text: str) -> Mapping[str, str]:
         public, _ = split_local(version_text)
         found: dict[str, str] = {}
-        for family in self._families:
-            for entry in family.libraries:
-                if any(fnmatchcase(project, pattern) for pattern in entry.patterns):
-                    if parse_version(public) is None or not contains_release(
-                        entry.releases, public
-                    ):
-                        continue
-                    for name, value in entry.agree.items():
-                        found.setdefault(name, value)
+        for entry in self._libraries:
+            if any(fnmatchcase(project, pattern) for pattern in entry.patterns) and (
+                not entry.releases
+                or (parse_version(public) and contains_release(entry.releases, public))
+            ):
+                for name, value in entry.agree.items():
+                    found.setdefault(name, value)
         return found
 
     def followers(self, candidate: Candidate) -> tuple[str, ...]:

@@ -207,12 +207,11 @@ class _Reader:
         value = table.get("pattern")
         patterns = [value] if isinstance(value, str) else value
         if not isinstance(patterns, list) or not patterns:
-            self.faults.append(f"{place}.pattern is missing" if value is None else "")
+            self.faults.append(f"{place}.pattern has to be a name with '*', or a list of such")
             patterns = []
         for one in patterns:
             if not isinstance(one, str) or not _FAMILY.fullmatch(one.replace("*", "x")):
                 self.faults.append(f"{place}.pattern: {one!r} is not a normalized name with '*'")
-        self.faults = [fault for fault in self.faults if fault]
         agree = self.agree(table, place, frozenset())
         if not agree:
             self.faults.append(f"{place}.agree is missing")

@@ -372,6 +372,8 @@ class Adapter(_Base):
             return
         for name, value in agreements.agreements(candidate).items():
             yield make_agreement(name, value, depth=depth, order=order)
+        if self._problem.rules.resolve.no_deps:
+            return
         for project in agreements.followers(candidate):
             text = f"{project} of the same build"
             yield Need(project, text, Requirement(project, project), anew=True, depth=depth)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vinstall.plan import Change, Plan
     from vinstall.resolution.adapter import Need
     from vinstall.resolution.source import PackageSource
-    from vinstall.settings import BridgeSettings, IndexSettings
+    from vinstall.settings import BridgeSettings, IndexSettings, Names
     from vinstall.variants.properties import Properties
     from vinstall.workflow.context import Context
 
@@ -72,24 +72,37 @@ class Bridging:
         )
 
 
-def load_package_families() -> tuple[Family, ...]:
-    """The families that vinstall brings along, by file name."""
+def load_package_families(wanted: Names | None = None) -> tuple[Family, ...]:
+    """The families that vinstall brings along, by file name, which is their own.
+
+    Args:
+        wanted: Those to read; ``None`` for all.
+    """
     from vinstall.bridges.reader import parse_family
 
     return tuple(
-        parse_family(path.read_text("utf-8"), path.name) for path in sorted(_FOLDER.glob("*.toml"))
+        parse_family(path.read_text("utf-8"), path.name)
+        for path in sorted(_FOLDER.glob("*.toml"))
+        if wanted is None or path.stem in wanted
     )
 
 
-def load_families(settings: BridgeSettings, observer: Observer) -> tuple[Family, ...]:
-    """Every family, those of the user's files in place of those of the same name.
+def load_families(
+    settings: BridgeSettings, observer: Observer, wanted: Names | None = None
+) -> tuple[Family, ...]:
+    """Families, those of the user's files in place of those of the same name.
+
+    Args:
+        settings: The user's files.
+        observer: Receives warnings.
+        wanted: Which of the package to read; ``None`` for all.
 
     Raises:
         BridgeError: A file can not be read, or is wrong.
     """
     from vinstall.bridges.reader import parse_family
 
-    found = {family.name: family for family in load_package_families()}
+    found = {family.name: family for family in load_package_families(wanted)}
 
     def warn(sentence: str) -> None:
         observer.receive(Warned("bridge", f"{sentence}. It is ignored."))
@@ -106,17 +119,17 @@ def load_families(settings: BridgeSettings, observer: Observer) -> tuple[Family,
 
 
 def _choose_families(settings: BridgeSettings, observer: Observer) -> tuple[Family, ...]:
-    families = load_families(settings, observer)
-    known = {family.name for family in families}
-    unknown = sorted(settings.families.names - known)
+    families = load_families(settings, observer, settings.families)
+    unknown = sorted(settings.families.names - {family.name for family in families})
     if unknown:
+        known = {family.name for family in load_families(settings, observer)}
         raise BridgeError(
             f"There is no bridge {unknown[0]!r}",
             f"known are {', '.join(sorted(known)) or 'none'}",
             "Write --bridge for all, or name some after '='.",
         )
     names = {name for family in families for name in family.urls}
-    for name in settings.urls:
+    for name in settings.urls if settings.families.everything else ():
         if name not in names:
             observer.receive(
                 Warned(
@@ -150,7 +163,8 @@ def make_bridging(
     from vinstall.index.lock_source import LockSource
 
     families = _choose_families(settings, context.observer)
-    members = Members(families, context.target.markers, context.installed.get)
+    lookup = context.installed.get if sees_installed(context) else _find_nothing
+    members = Members(families, context.target.markers, lookup)
     if isinstance(source, LockSource):
         return Bridging(families, source, members)
     return Bridging(
@@ -174,6 +188,18 @@ def make_bridging(
         ),
         members,
     )
+
+
+def sees_installed(context: Context) -> bool:
+    """Whether what is installed in the environment counts."""
+    settings = context.settings
+    return not (
+        context.target.is_foreign or settings.target.target_dir or settings.resolve.ignore_installed
+    )
+
+
+def _find_nothing(project: str) -> None:
+    del project
 
 
 def find_places(

@@ -26,10 +26,12 @@ def find_drift(context: Context, plan: Plan) -> tuple[str, ...]:
         best = best_label(context, change.before)
         if best is not None and best != change.before.label:
             name, version = change.before.name, change.before.version_text
+            asked = change.before.stands_for or name
             has = change.before.shown_label or "the non-variant wheel"
+            options = "-U --bridge" if change.before.bridge else "-U"
             hints.append(
                 f"{name} {version} is installed as {has}; this machine now gets {best}. "
-                f"'vinstall install -U {name}' switches."
+                f"'vinstall install {options} {asked}' switches."
             )
     return tuple(hints)
 

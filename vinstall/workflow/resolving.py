@@ -203,14 +203,9 @@ def resolve_requests(
 def _find_staying(
     context: Context, bridging: Bridging | None, requirements: tuple[Requirement, ...]
 ) -> tuple[Need, ...]:
-    resolve, target = context.settings.resolve, context.settings.target
-    if (
-        bridging is None
-        or context.target.is_foreign
-        or target.target_dir
-        or resolve.ignore_installed
-    ):
+    if bridging is None:
         return ()
+    resolve = context.settings.resolve
     upgraded = resolve.upgrade or resolve.force_reinstall
     return bridging.find_staying(context, requirements, upgraded=upgraded)
 
