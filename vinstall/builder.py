@@ -1,9 +1,11 @@
-"""Sources → wheels, through pip and build backends as child processes.
+"""Sources → wheels, through build backends and pip as child processes.
 
-A source distribution, a local project or a version control URL is handed to ``pip wheel``,
-run for the target's interpreter. What comes back is an ordinary wheel, which then takes the
-same road as every other. An editable wheel (PEP 660), which pip has no command for, is asked
-of the backend itself: in an environment of its own, which pip fills with what the build needs.
+A project in a folder is built by its backend (PEP 517, PEP 660), which a child process asks, in
+an environment of its own. What the build needs is installed into it by whoever made the
+builder, so that a build gets the same variants as the target. What has no folder yet, such as
+a URL of a version control system that pip alone knows, and builds without isolation are
+handed to ``pip wheel``. What comes back is an ordinary wheel, which then takes the same road
+as every other.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from vinstall.events import Noted
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from vinstall.events import Observer
     from vinstall.settings import IndexSettings, RequestSettings
@@ -62,6 +64,8 @@ class Builder:
         request: Build constraints, isolation, config settings.
         environment: The variables of this process.
         observer: Receives notes.
+        fill: Installs requirements into the environment of an interpreter.
+        check: Tells what of some requirements the target lacks, as sentences.
     """
 
     executable: str
@@ -69,9 +73,11 @@ class Builder:
     request: RequestSettings
     environment: Mapping[str, str]
     observer: Observer
+    fill: Callable[[str, Sequence[str]], None] | None = None
+    check: Callable[[Sequence[str]], Sequence[str]] | None = None
 
     def build(self, source: str, folder: Path, config_settings: Sequence[str] = ()) -> Built:
-        """Build one wheel.
+        """Build one wheel through pip.
 
         Args:
             source: A path, a ``file:`` or ``https:`` URL, or a version control URL.
@@ -111,78 +117,108 @@ class Builder:
         resolved = _RESOLVED.search(output)
         return Built(wheel, resolved["commit"] if resolved else "")
 
-    def build_editable(
-        self, project: Path, folder: Path, config_settings: Sequence[str] = ()
+    def build_project(
+        self,
+        project: Path,
+        folder: Path,
+        config_settings: Sequence[str] = (),
+        *,
+        shown: str = "",
+        editable: bool = False,
     ) -> Built:
-        """Build the editable wheel of a local project (PEP 660).
+        """Build the wheel of a project in a folder (PEP 517), or an editable one (PEP 660).
 
         Args:
             project: Folder of the project.
             folder: Where the wheel goes; made if missing.
             config_settings: Further ``key=value`` texts for the backend.
+            shown: What messages call the project; its folder by default.
+            editable: Whether the wheel only points to the folder.
 
         Raises:
             BuildError: The project is none, its backend can not do it, or fails.
         """
         import tempfile
 
+        shown = shown or str(project)
         system = read_build_system(project)
         settings = _merge_config((*self.request.config_settings, *config_settings))
+        kind = "editable" if editable else "wheel"
         folder.mkdir(parents=True, exist_ok=True)
-        self.observer.receive(Noted(f"Building {project} in place", verbosity=1))
-        with tempfile.TemporaryDirectory(prefix="vinstall-editable-", dir=folder) as scratch:
+        how = " in place" if editable else ""
+        self.observer.receive(Noted(f"Building {shown}{how}", verbosity=1))
+        with tempfile.TemporaryDirectory(prefix="vinstall-build-", dir=folder) as scratch:
             python = self.executable
-            if not self.request.no_build_isolation:
-                python = self._make_environment(Path(scratch, "environment"), project)
-                self._install_needs(python, system.requires, project)
-                needs = self._call(
-                    python, project, system, "get_requires_for_build_editable", [settings]
-                )
+            hook = f"get_requires_for_build_{kind}"
+            if self.request.no_build_isolation:
+                if self.request.check_build_dependencies:
+                    needs = self._call(python, project, system, hook, [settings], shown)
+                    self._check_needs(system.requires, needs, shown)
+            else:
+                python = self._make_environment(Path(scratch, "environment"), shown)
+                self._install_needs(python, system.requires, shown)
+                needs = self._call(python, project, system, hook, [settings], shown)
                 if isinstance(needs, list) and needs:
-                    self._install_needs(python, [str(need) for need in needs], project)
+                    self._install_needs(python, [str(need) for need in needs], shown)
             made = Path(scratch, "made")
             made.mkdir()
             name = self._call(
-                python, project, system, "build_editable", [str(made), settings, None]
+                python, project, system, f"build_{kind}", [str(made), settings, None], shown
             )
             if not isinstance(name, str) or not (made / name).is_file():
                 raise BuildError(
-                    f"{project} can not be installed in place",
-                    f"its build backend {system.backend} has no editable installs (PEP 660)",
-                    "Install it without -e, or use a newer backend.",
+                    f"{shown} can not be installed in place" if editable else f"{shown} failed",
+                    f"its build backend {system.backend} "
+                    f"{'has no editable installs (PEP 660)' if editable else 'made no wheel'}",
+                    "Install it without -e, or use a newer backend." if editable else "",
                 )
             wheel = folder / name
             (made / name).replace(wheel)
         return Built(wheel)
 
-    def _make_environment(self, place: Path, project: Path) -> str:
+    def _check_needs(self, requires: Sequence[str], more: object, shown: str) -> None:
+        """See that the target has what a build without isolation needs.
+
+        Raises:
+            BuildError: It has not; pip's words.
+        """
+        needs = [*requires, *(str(need) for need in (more if isinstance(more, list) else ()))]
+        lacking = self.check(needs) if self.check is not None else ()
+        if lacking:
+            raise BuildError(
+                f"Some build dependencies for {shown} are missing: {', '.join(lacking)}.",
+                fix="Install them first, or leave --no-build-isolation out.",
+            )
+
+    def _make_environment(self, place: Path, shown: str) -> str:
         """An empty virtual environment of the target's Python; its interpreter."""
         command = [self.executable, "-m", "venv", "--without-pip", str(place)]
         status, output = self._run(command)
         folder, name = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
         if status != 0:
             raise _failure(
-                f"{project} can not be built",
+                f"{shown} can not be built",
                 "no environment could be made for the build:",
                 output,
                 "Use --no-build-isolation to build with what is installed.",
             )
         return str(place / folder / name)
 
-    def _install_needs(self, python: str, needs: Iterable[str], project: Path) -> None:
-        listed = list(needs)
-        if not listed:
+    def _install_needs(self, python: str, needs: Sequence[str], shown: str) -> None:
+        if not needs or self.fill is None:
             return
-        options = [option for option in self._options() if option != "--no-build-isolation"]
-        status, output = self._run(
-            [*self._pip(python), "install", "--no-warn-script-location", *options, "--", *listed]
-        )
-        if status != 0:
-            raise _failure(
-                f"What the build of {project} needs can not be installed",
-                f"{', '.join(listed)}; pip said:",
-                output,
-            )
+        from vinstall.errors import VinstallError
+
+        try:
+            self.fill(python, needs)
+        except BuildError:
+            raise
+        except VinstallError as error:
+            raise BuildError(
+                f"What the build of {shown} needs can not be installed ({', '.join(needs)})",
+                "\n".join(filter(None, (error.what, *getattr(error, "causes", ()), error.why))),
+                error.fix,
+            ) from error
 
     def _call(
         self,
@@ -191,6 +227,7 @@ class Builder:
         system: BuildSystem,
         hook: str,
         arguments: Sequence[object],
+        shown: str,
     ) -> object:
         """The answer of a hook; ``None`` where the backend has none of that name."""
         import json
@@ -212,7 +249,7 @@ class Builder:
                 path=str(Path(python).parent),
             )
             if status != 0 or not answer.is_file():
-                raise _failure(f"{project} does not build", f"{system.backend} said:", output)
+                raise _failure(f"{shown} does not build", f"{system.backend} said:", output)
             found = json.loads(answer.read_text("utf-8"))
         return found.get("value")
 
@@ -283,6 +320,8 @@ class Builder:
             options += ["--build-constraint", constraint]
         if request.no_build_isolation:
             options.append("--no-build-isolation")
+        if request.check_build_dependencies:
+            options.append("--check-build-dependencies")
         return options
 
     def _config_options(self, more: Sequence[str]) -> Iterator[str]:

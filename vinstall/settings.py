@@ -195,6 +195,7 @@ class RequestSettings:
         config_settings: ``-C`` values.
         src: Folder of editable checkouts (``--src``); empty for the environment's.
         no_build_isolation: Whether builds see the target environment.
+        check_build_dependencies: Whether they are refused where it lacks what they need.
     """
 
     requirements: tuple[str, ...] = ()
@@ -207,6 +208,7 @@ class RequestSettings:
     config_settings: tuple[str, ...] = ()
     src: str = ""
     no_build_isolation: bool = False
+    check_build_dependencies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

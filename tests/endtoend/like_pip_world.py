@@ -400,6 +400,8 @@ class Bench:
     def run(self, tool: Tool, case: Case) -> Trace:
         """Restore, run, look."""
         self.restore(case.start)
+        if tool == "vinstall" and not case.name.startswith("cache."):
+            self._restore_facts()
         self._prepare_files(case.files)
         variables = {name: self.fill(text) for name, text in case.variables.items()}
         result = self.command(
@@ -413,6 +415,16 @@ class Bench:
                 **self._look("home", self.home),
             },
         )
+
+    def _restore_facts(self) -> None:
+        """Put back what vinstall knows of the interpreter: to ask it anew takes a while."""
+        facts = self.home / ".cache" / "vinstall" / "interpreters-v1"
+        kept = self.folder / "facts"
+        if not kept.is_dir():
+            self.command("vinstall", ["freeze"], {}).check()
+            shutil.copytree(facts, kept)
+        elif not facts.is_dir():
+            shutil.copytree(kept, facts)
 
     def _look(self, name: str, folder: Path) -> dict[str, bytes]:
         found = {}

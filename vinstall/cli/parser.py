@@ -238,7 +238,7 @@ def _check_first_word(word: str, names: Iterable[str]) -> None:
     """Refuse a first word that looks like a mistyped command rather than a project.
 
     Raises:
-        CommandLineError: It nearly is a command.
+        OptionConflictError: It nearly is a command; status 1, as pip has it.
     """
     if not word.isidentifier() or len(word) < 3:
         return
@@ -246,9 +246,9 @@ def _check_first_word(word: str, names: Iterable[str]) -> None:
 
     close = difflib.get_close_matches(word, names, n=1, cutoff=_NEARLY)
     if close:
-        raise CommandLineError(
-            f'unknown command "{word}" - maybe you meant "{close[0]}"; '
-            f"to install a project of that name, write 'vinstall install {word}'"
+        raise OptionConflictError(
+            f'unknown command "{word}" - maybe you meant "{close[0]}"',
+            fix=f"To install a project of that name: vinstall install {word}",
         )
 
 

@@ -432,6 +432,7 @@ def _settings(
             config_settings=values.items("config_settings"),
             src=values.text("src"),
             no_build_isolation=not values.flag("build_isolation", True),
+            check_build_dependencies=values.flag("check_build_dependencies"),
         ),
         output=_output_settings(values, surroundings),
         cache_dir=_cache_dir(values, surroundings),

@@ -64,12 +64,15 @@ class Context:
         observer: Receives events.
         environment: The variables of this process, as they were at the start.
         keeps_requested: Whether what is installed again stays requested, or not, as it was.
+        building: URLs of the sources that are being built, the outermost first: this run
+            installs what the last of them needs.
     """
 
     settings: Settings
     observer: Observer
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     keeps_requested: bool = False
+    building: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.settings.variants.strict:
@@ -197,7 +200,19 @@ class Context:
             self.settings.request,
             self.environment,
             self.observer,
+            self._fill_environment,
+            self._find_lacking,
         )
+
+    def _fill_environment(self, python: str, needs: Sequence[str]) -> None:
+        from vinstall.workflow.build_environment import fill_environment
+
+        fill_environment(self, python, needs)
+
+    def _find_lacking(self, needs: Sequence[str]) -> list[str]:
+        from vinstall.workflow.build_environment import find_lacking
+
+        return find_lacking(self, needs)
 
     @cached_property
     def work_folder(self) -> Path:

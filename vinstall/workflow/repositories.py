@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.errors import BuildError
+from vinstall.index.address import redact_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
 _SHORT_SSH = re.compile(r"(?P<user>\w+@)?(?P<host>[^/:]+):(?P<path>\w[^:]*)")
 
 
-def check_out(url: str, revision: str, folder: Path) -> None:
+def check_out(url: str, revision: str, folder: Path) -> str:
     """Make a folder hold a revision of a repository; an earlier checkout is moved on.
 
     Args:
         url: Of the repository, without ``git+``, revision and fragment.
         revision: Branch, tag or commit; empty for the default branch.
         folder: The checkout.
+
+    Returns:
+        The commit.
 
     Raises:
         BuildError: git can not do it, or another thing is in the folder.
@@ -40,13 +44,30 @@ def check_out(url: str, revision: str, folder: Path) -> None:
         )
     else:
         _git(["fetch", "-q", "--tags", "origin"], folder, url)
-    wanted = revision or "HEAD"
+    commit = _find_commit(revision or "HEAD", folder)
+    if not commit and not revision.startswith("-"):
+        # A ref such as refs/pull/1/head, or a commit that no branch holds.
+        _run(["fetch", "-q", "origin", revision], folder)
+        commit = _ask(["rev-parse", "-q", "--verify", "FETCH_HEAD^{commit}"], folder)
+        if re.fullmatch(r"[0-9a-f]{7,64}", revision) and not commit.startswith(revision):
+            commit = ""
+    if not commit:
+        raise BuildError(
+            f"{redact_url(url)} has no revision {revision}",
+            "there is no branch, tag or commit of that name",
+        )
+    _git(["checkout", "-q", commit], folder, url)
+    if (folder / ".gitmodules").is_file():
+        _git(["submodule", "update", "--init", "--recursive", "-q"], folder, url)
+    return commit
+
+
+def _find_commit(wanted: str, folder: Path) -> str:
     for name in (f"refs/remotes/origin/{wanted}", wanted):
         commit = _ask(["rev-parse", "-q", "--verify", f"{name}^{{commit}}"], folder)
         if commit:
-            _git(["checkout", "-q", commit], folder, url)
-            return
-    raise BuildError(f"{url} has no revision {revision}")
+            return commit
+    return ""
 
 
 def describe_editable(folder: str, name: str, version: str) -> str:
@@ -76,7 +97,9 @@ def _as_url(remote: str) -> str:
 def _git(arguments: Sequence[str], folder: Path | None, url: str) -> None:
     status, output = _run(arguments, folder)
     if status != 0:
-        raise BuildError(f"{url} can not be checked out", f"git said:\n{output.strip()}")
+        raise BuildError(
+            f"{redact_url(url)} can not be checked out", f"git said:\n{output.strip()}"
+        )
 
 
 def _ask(arguments: Sequence[str], folder: Path) -> str:

@@ -14,8 +14,8 @@ from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.distributions.filename import normalize_name, parse_sdist_filename
 from vinstall.errors import BuildError, WheelFormatError
 from vinstall.events import FileChosen, Noted
-from vinstall.index.address import file_url, path_of
-from vinstall.values import dataclass, field
+from vinstall.index.address import file_url, path_of, redact_url
+from vinstall.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -129,25 +129,56 @@ class Sources:
 
     def _build(self, link: Link) -> Built:
         context = self.context
-        folder = context.work_folder / f"built-{len(self._built)}"
-        project = parse_project(link)
-        settings = self._settings.get(link.url) or self._settings.get(project, ())
-        base, _, fragment = link.url.partition("#")
+        if link.url in context.building:
+            chain = " → ".join(map(redact_url, (*context.building, link.url)))
+            raise BuildError(
+                f"{redact_url(link.url)} can not be built", f"it needs itself: {chain}"
+            )
         if is_versioned(link.url) or is_folder(link.url):
             self._demand_attestation(link, "")
+        before = context.building
+        context.building = (*before, link.url)
+        try:
+            return self._build_one(link, context.work_folder / f"built-{len(self._built)}")
+        finally:
+            context.building = before
+
+    def _build_one(self, link: Link, folder: Path) -> Built:
+        context, builder = self.context, self.context.builder
+        settings = self._settings.get(link.url) or self._settings.get(parse_project(link), ())
+        base, _, fragment = link.url.partition("#")
+        shown = redact_url(base)
         if self.is_editable(link):
             path = self._check_out(link) if is_versioned(link.url) else path_of(base)
             context.observer.receive(Noted(f"Obtaining {file_url(path)}", verbosity=0))
-            return context.builder.build_editable(path, folder, settings)
+            return builder.build_project(path, folder, settings, shown=str(path), editable=True)
+        inside = _parts_of(fragment).get("subdirectory", "")
+        if base.startswith("git+"):
+            path = folder / "checkout"
+            commit = self._clone(base, path)
+            built = builder.build_project(path / inside, folder, settings, shown=shown)
+            return replace(built, commit=commit)
         fetched = self.fetch(link)
+        if fetched is None and is_versioned(link.url):
+            return builder.build(link.url, folder, settings)
         if fetched is None:
-            if not is_versioned(link.url):
-                context.observer.receive(FileChosen("local", str(path_of(base))))
-            return context.builder.build(link.url, folder, settings)
-        source = str(fetched)
-        if "subdirectory=" in fragment:
-            source = f"{file_url(fetched)}#{fragment}"
-        return context.builder.build(source, folder, settings)
+            path = path_of(base)
+            context.observer.receive(FileChosen("local", str(path)))
+            return builder.build_project(path / inside, folder, settings, shown=str(path))
+        from vinstall.workflow.source_tree import unpack_source
+
+        path = unpack_source(fetched, folder / "unpacked", link.filename or fetched.name)
+        return builder.build_project(path / inside, folder, settings, shown=shown)
+
+    def _clone(self, base: str, folder: Path) -> str:
+        """Check a repository out to build it; the commit."""
+        from vinstall.workflow.repositories import check_out
+
+        described = _describe_version(base, "")
+        info = described["vcs_info"]
+        revision = str(info.get("requested_revision", "")) if isinstance(info, dict) else ""
+        self.context.observer.receive(Noted(f"  Cloning {redact_url(base)}", verbosity=0))
+        return check_out(str(described["url"]), revision, folder)
 
     def _demand_attestation(self, link: Link, sha256: str) -> None:
         """Before a source is read or run; what its name does not tell is asked again later."""
@@ -166,7 +197,7 @@ class Sources:
         from vinstall.workflow.repositories import check_out
 
         base, _, fragment = link.url.partition("#")
-        parts = dict(part.partition("=")[::2] for part in fragment.split("&") if part)
+        parts = _parts_of(fragment)
         asked = self._asked.get(link.url)
         name = parts.get("egg", "").partition("[")[0] or (asked.name if asked else "")
         described = _describe_version(base, "")
@@ -198,6 +229,11 @@ class Sources:
         if asked is not None and asked.hashes:
             return asked.hashes
         return self._expected.get(parse_project(link), {})
+
+
+def _parts_of(fragment: str) -> dict[str, str]:
+    """``egg=name&subdirectory=path`` as a mapping."""
+    return dict(part.partition("=")[::2] for part in fragment.split("&") if part)
 
 
 def parse_project(link: Link) -> str:
@@ -309,7 +345,7 @@ def direct_url(context: Context, change: Change, sha256: str) -> Mapping[str, ob
     base, _, fragment = link.url.partition("#")
     url = strip_credentials(base)
     found: dict[str, object] = {"url": url}
-    parts = dict(part.partition("=")[::2] for part in fragment.split("&") if part)
+    parts = _parts_of(fragment)
     if parts.get("subdirectory"):
         found["subdirectory"] = parts["subdirectory"]
     sources = context.sources
