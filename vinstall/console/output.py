@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 _CREDENTIALS = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*://)(?P<user>[^/@\s:]*)(?P<rest>:[^/\s]*)?@"
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 _YELLOW, _RED, _BOLD, _PLAIN = "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
+
+
+def clean_text(text: str) -> str:
+    """A text without passwords, and without what would move a terminal's cursor or colours.
+
+    Names, reasons and errors come from indexes and wheels, and these can be anybody's.
+    """
+    if not text.isprintable():
+        text = _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return mask_credentials(text)
 
 
 def mask_credentials(text: str) -> str:
@@ -91,7 +102,9 @@ class Console:
         return self.is_terminal(stream)
 
     def result(self, text: str) -> None:
-        """Write what was asked for, as it stands, at every verbosity."""
+        """Write what was asked for, as it stands (but on a terminal), at every verbosity."""
+        if self.is_terminal(self.stdout):
+            text = _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
         self._write(self.stdout, text)
 
     def info(self, text: str, verbosity: int = 0) -> None:
@@ -99,7 +112,7 @@ class Console:
 
         With ``keeps_stdout`` it goes to stderr: stdout then carries a document.
         """
-        text = mask_credentials(text)
+        text = clean_text(text)
         if self.verbosity >= verbosity:
             self._write(self.stderr if self.keeps_stdout else self.stdout, text)
         else:
@@ -119,7 +132,7 @@ class Console:
 
     def message(self, text: str, verbosity: int = -2) -> None:
         """Write a line without a prefix to stderr, from this verbosity on."""
-        text = mask_credentials(text)
+        text = clean_text(text)
         if self.verbosity >= verbosity:
             self._write(self.stderr, text)
         else:
@@ -131,7 +144,7 @@ class Console:
 
     def hint(self, text: str) -> None:
         """Write something worth reading to stderr; ``-q`` hides it."""
-        text = mask_credentials(text)
+        text = clean_text(text)
         if self.verbosity >= 0:
             self._write(self.stderr, self._painted(self.stderr, f"hint: {text}", _BOLD))
         else:
@@ -170,10 +183,10 @@ class Console:
             self._log = None
 
     def _say(self, prefix: str, what: str, fix: str, paint: str, needed: int | None) -> None:
-        lines = mask_credentials(what).splitlines() or [""]
+        lines = clean_text(what).splitlines() or [""]
         text = "\n".join([prefix + lines[0], *lines[1:]])
         if fix:
-            text = f"{text}\n  {mask_credentials(fix)}"
+            text = f"{text}\n  {clean_text(fix)}"
         if needed is None or self.verbosity >= needed:
             self._write(self.stderr, self._painted(self.stderr, text, paint), plain=text)
         else:

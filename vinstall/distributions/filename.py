@@ -23,6 +23,8 @@ _SEPARATORS = re.compile(r"[-_.]+")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _PLAIN_VERSION = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
 _BUILD = re.compile(r"(\d+)(.*)")
+MAX_VERSION_LENGTH = 1000
+"""Longer texts are no version: Python refuses to read numbers of thousands of digits."""
 SDIST_SUFFIXES = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz", ".tar")
 
 
@@ -37,6 +39,8 @@ def parse_version(text: str) -> Version | None:
     """The version, or ``None`` where the text is not one (PEP 440)."""
     from packaging.version import InvalidVersion, Version
 
+    if len(text) > MAX_VERSION_LENGTH:
+        return None
     try:
         return Version(text)
     except InvalidVersion:
@@ -45,7 +49,9 @@ def parse_version(text: str) -> Version | None:
 
 def is_version(text: str) -> bool:
     """Whether a text is a version (PEP 440); plain numbers are told without ``packaging``."""
-    return _PLAIN_VERSION.fullmatch(text) is not None or parse_version(text) is not None
+    if len(text) <= MAX_VERSION_LENGTH and _PLAIN_VERSION.fullmatch(text):
+        return True
+    return parse_version(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from vinstall.distributions.filename import normalize_name
+from vinstall.distributions.filename import MAX_VERSION_LENGTH, normalize_name
 from vinstall.errors import RequirementError
 from vinstall.values import dataclass, field, replace
 
@@ -26,6 +26,7 @@ _HEAD = re.compile(
     r"(?:\[(?P<extras>[^\]]*)\])?\s*"
 )
 _EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_LONG_NUMBER = re.compile(rf"\d{{{MAX_VERSION_LENGTH}}}")
 _LETTER = re.compile(r"[A-Za-z]")
 _OPERATOR = re.compile(r"===|[~=!<>]=|[<>]")
 _URL_MARKER = re.compile(r"\s+;|;\s+")
@@ -68,6 +69,7 @@ def parse_specifier(text: str) -> SpecifierSet:
     """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+    _check_numbers(text)
     try:
         return SpecifierSet(text)
     except InvalidSpecifier as error:
@@ -75,6 +77,18 @@ def parse_specifier(text: str) -> SpecifierSet:
             f"{text!r} is not a version specifier",
             "it has to look like '>=1.2,<2' or '==1.2.3'",
         ) from error
+
+
+def _check_numbers(text: str) -> None:
+    """Refuse numbers that Python does not read: ``packaging`` reads them later, or never.
+
+    Raises:
+        RequirementError: There is one.
+    """
+    if len(text) > MAX_VERSION_LENGTH and _LONG_NUMBER.search(text):
+        raise RequirementError(
+            f"{text[:60]!r}... can not be read", "it holds a number of more than a thousand digits"
+        )
 
 
 @lru_cache(maxsize=8192)
@@ -92,6 +106,7 @@ def parse_marker(text: str) -> Marker:
     """
     from packaging.markers import InvalidMarker, Marker
 
+    _check_numbers(text)
     try:
         return Marker(text)
     except InvalidMarker as error:

@@ -42,6 +42,7 @@ _JSON_TYPE = re.compile(r"application/vnd\.pypi\.simple\.(v\d+|latest)\+json|app
 _HTML_TYPE = re.compile(
     r"application/vnd\.pypi\.simple\.(v\d+|latest)\+html|text/html|application/xhtml\+xml"
 )
+_MAX_SIZE = 1 << 60
 _HASH = re.compile(r"(sha512|sha384|sha256|sha224|sha1|md5|blake2b)=([0-9a-fA-F]+)")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
@@ -250,9 +251,9 @@ def _link_from_json(
         base,
         _clean_hashes(file.get("hashes")),
         requires_python if isinstance(requires_python, str) else "",
-        yanked if isinstance(yanked, str) else "" if yanked is True else None,
+        " ".join(yanked.split()) if isinstance(yanked, str) else "" if yanked is True else None,
         _metadata_from_json(file),
-        size if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None,
+        size if type(size) is int and 0 <= size < _MAX_SIZE else None,
         upload_time if isinstance(upload_time, str) else "",
         file.get("provenance"),
     )
@@ -371,7 +372,9 @@ def _link_from_anchor(
         base,
         {found[1]: found[2].lower()} if found else {},
         attributes.get("data-requires-python") or "",
-        (attributes["data-yanked"] or "") if "data-yanked" in attributes else None,
+        " ".join((attributes["data-yanked"] or "").split())
+        if "data-yanked" in attributes
+        else None,
         metadata,
         None,
         "",
