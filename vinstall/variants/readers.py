@@ -289,7 +289,7 @@ class _Reader:
         values: dict[str, dict[str, tuple[str, ...]]] = {}
         if self._generation in (_OLD, _PEP_817):
             features, values = self._read_old_priorities(priorities)
-        providers = self._read_providers(namespaces, features)
+        providers = self._read_providers(features)
         variants, refused = self._read_variants(namespaces, providers)
         return VariantMetadata(
             namespaces,
@@ -358,13 +358,11 @@ class _Reader:
         return ()
 
     def _read_providers(
-        self, namespaces: tuple[str, ...], features: Mapping[str, tuple[str, ...]]
+        self, features: Mapping[str, tuple[str, ...]]
     ) -> dict[str, ProviderInfo] | None:
         if self._generation == _PEP_825:
             return None
         given = self._document.get("providers")
-        if given is None and self._generation == _PEP_850 and not namespaces:
-            return {}
         if not isinstance(given, dict):
             if given is not None:
                 self._problems.append("providers is not an object")
