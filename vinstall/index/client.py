@@ -1,14 +1,15 @@
 """Requests: retries, silence, redirects, credentials, sizes.
 
-``httpx`` is imported at the first request. Every error that leaves this module is an
-``IndexAccessError`` (or a ``ConfigurationError`` for the user's own certificates and
-proxies), and no message holds a password.
+Direct connections go over ``wire``, all others through ``httpx``, which is imported only
+then. Every error that leaves this module is an ``IndexAccessError`` (or a
+``ConfigurationError`` for the user's own certificates and proxies), and no message holds a
+password.
 """
 
 from __future__ import annotations
 
 import contextlib
-import random
+import sys
 import threading
 import time
 import zlib
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from vinstall.events import Observer
     from vinstall.index.connections import Connections
+    from vinstall.index.wire import WireResponse
     from vinstall.settings import IndexSettings
 
 PAGE_LIMIT = 256 * 1024 * 1024
@@ -92,7 +94,7 @@ class Stream:
         url: Where it comes from after redirects, without credentials.
     """
 
-    def __init__(self, response: httpx.Response, url: str) -> None:
+    def __init__(self, response: httpx.Response | WireResponse, url: str) -> None:
         self._response = response
         self.status = response.status_code
         self.headers = _headers_of(response)
@@ -104,11 +106,9 @@ class Stream:
         Raises:
             ConnectionLostError: It ended early, or there was silence for too long.
         """
-        import httpx
-
         try:
             yield from self._response.iter_raw()
-        except (httpx.TransportError, httpx.StreamError) as error:
+        except _broken("TransportError", "StreamError") as error:
             raise ConnectionLostError(
                 f"the answer from {redact_url(self.url)} did not arrive whole", _reason(error)
             ) from error
@@ -132,6 +132,8 @@ class Patience:
         """Seconds to wait before the retry ``number``, counted from 0."""
         if retry_after is not None:
             return min(retry_after, self.longest)
+        import random
+
         wait = self.first * (1 << min(number, 16))
         return min(wait * (0.75 + random.random() / 2), self.longest)
 
@@ -268,8 +270,6 @@ class HttpClient:
         read: Callable[[Stream], _Answer],
         stack: contextlib.ExitStack | None = None,
     ) -> _Answer:
-        import httpx
-
         tries = 0
         while True:
             retry_after: float | None = None
@@ -285,13 +285,13 @@ class HttpClient:
                 if tries >= self._settings.retries:
                     raise
                 problem = error
-            except httpx.InvalidURL as error:
+            except _bad_address() as error:
                 raise IndexAccessError(f"{redact_url(url)} is not a URL", str(error)) from error
-            except httpx.UnsupportedProtocol as error:
+            except _from_httpx("UnsupportedProtocol") as error:
                 raise IndexAccessError(
                     f"{redact_url(url)} can not be fetched", "only http and https are supported"
                 ) from error
-            except httpx.HTTPError as error:
+            except _broken("HTTPError") as error:
                 problem = self._explain(url, error)
                 if _is_final(error) or tries >= self._settings.retries or self._closed:
                     raise problem from error
@@ -365,7 +365,7 @@ class HttpClient:
         url: str,
         headers: Mapping[str, str],
         credentials: tuple[str, str] | None,
-    ) -> httpx.Response:
+    ) -> httpx.Response | WireResponse:
         bare = split_credentials(url)[0]
         if self.offline:
             raise OfflineError(
@@ -373,7 +373,17 @@ class HttpClient:
                 "no request is allowed, and the cache does not have it",
                 "allow the network, or fill the cache first",
             )
-        client = self._open().client_for(bare)
+        connections = self._open()
+        wire = connections.wire_for(bare)
+        if wire is not None:
+            wanted = {"User-Agent": self._user_agent, **headers}
+            if credentials:
+                import base64
+
+                pair = ":".join(credentials).encode()
+                wanted["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+            return wire.send(method, bare, wanted)
+        client = connections.client_for(bare)
         import httpx
 
         auth = httpx.BasicAuth(*(part.encode() for part in credentials)) if credentials else None
@@ -431,7 +441,7 @@ class HttpClient:
     # Errors in words
 
     def _status_error(
-        self, response: httpx.Response, url: str, had_credentials: bool
+        self, response: httpx.Response | WireResponse, url: str, had_credentials: bool
     ) -> StatusError:
         status = response.status_code
         shown = redact_url(url)
@@ -462,9 +472,7 @@ class HttpClient:
             return _BusyError(status, f"{shown} can not be fetched", phrase, _retry_after(response))
         return StatusError(status, f"{shown} can not be fetched", phrase)
 
-    def _explain(self, url: str, error: httpx.HTTPError) -> IndexAccessError:
-        import httpx
-
+    def _explain(self, url: str, error: Exception) -> IndexAccessError:
         what = f"{redact_url(url)} can not be fetched"
         host = host_of(url)
         certificate = _certificate_problem(error)
@@ -475,25 +483,25 @@ class HttpClient:
                 "--cert names a bundle that holds its authority; --trusted-host switches the "
                 "check off for one host",
             )
-        if isinstance(error, httpx.ProxyError):
+        if isinstance(error, _from_httpx("ProxyError")):
             return IndexAccessError(
                 what,
                 f"the proxy does not let it through: {redact_url(str(error))}",
                 "check --proxy and the variables HTTP_PROXY, HTTPS_PROXY, NO_PROXY",
             )
-        if isinstance(error, httpx.ConnectTimeout):
+        if _is_kind(error, "connect-timeout", "ConnectTimeout"):
             return IndexAccessError(
                 what,
                 f"{host} did not answer for {self._settings.timeout:g} seconds",
                 "check the network, or wait longer with --timeout",
             )
-        if isinstance(error, httpx.TimeoutException):
+        if _is_kind(error, "timeout", "TimeoutException"):
             return IndexAccessError(
                 what,
                 f"{host} was silent for {self._settings.timeout:g} seconds",
                 "wait longer with --timeout",
             )
-        if isinstance(error, httpx.ConnectError):
+        if _is_kind(error, "connect", "ConnectError"):
             return IndexAccessError(
                 what,
                 f"there is no connection to {host}: {_reason(error)}",
@@ -561,7 +569,32 @@ def _may_keep_credentials(old: tuple[str, str, int], new: tuple[str, str, int]) 
     return old == new or (old == ("http", new[1], 80) and new == ("https", old[1], 443))
 
 
-def _headers_of(response: httpx.Response) -> dict[str, str]:
+def _from_httpx(*names: str) -> tuple[type[Exception], ...]:
+    """Errors of ``httpx``; none where it was never imported."""
+    loaded = sys.modules.get("httpx")
+    return tuple(getattr(loaded, name) for name in names) if loaded is not None else ()
+
+
+def _broken(*names: str) -> tuple[type[Exception], ...]:
+    """Errors of an exchange, on whatever way."""
+    from vinstall.index.wire import WireError
+
+    return (WireError, *_from_httpx(*names))
+
+
+def _bad_address() -> tuple[type[Exception], ...]:
+    return (UnicodeError, *_from_httpx("InvalidURL"))
+
+
+def _is_kind(error: Exception, kind: str, name: str) -> bool:
+    from vinstall.index.wire import WireError
+
+    if isinstance(error, WireError):
+        return error.kind == kind
+    return bool(name) and isinstance(error, _from_httpx(name))
+
+
+def _headers_of(response: httpx.Response | WireResponse) -> dict[str, str]:
     return {name.lower(): value for name, value in response.headers.items()}
 
 
@@ -576,7 +609,7 @@ def _with_user(bare: str, credentials: tuple[str, str | None]) -> str:
     return f"{scheme}{separator}{userinfo}@{rest}"
 
 
-def _retry_after(response: httpx.Response) -> float | None:
+def _retry_after(response: httpx.Response | WireResponse) -> float | None:
     """Seconds that the server asks to wait (RFC 9110, "Retry-After")."""
     value = response.headers.get("retry-after", "").strip()
     if not value:
@@ -612,22 +645,20 @@ def _certificate_problem(error: BaseException) -> str:
     return ""
 
 
-def _is_final(error: httpx.HTTPError) -> bool:
+def _is_final(error: Exception) -> bool:
     """Whether trying again is of no use."""
-    import httpx
-
     return bool(_certificate_problem(error)) or isinstance(
-        error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.DecodingError)
+        error, _from_httpx("UnsupportedProtocol", "LocalProtocolError", "DecodingError")
     )
 
 
 def _reason(error: Exception) -> str:
-    import httpx
-
-    if isinstance(error, httpx.TimeoutException):
+    if _is_kind(error, "timeout", "TimeoutException"):
         return "there was silence for too long"
+    if _is_kind(error, "lost", ""):
+        return "the connection ended early"
     text = redact_url(str(error))
-    if isinstance(error, httpx.RemoteProtocolError) and (
+    if isinstance(error, _from_httpx("RemoteProtocolError")) and (
         "closed" in text or "disconnected" in text
     ):
         return "the connection ended early"

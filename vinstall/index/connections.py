@@ -5,20 +5,21 @@ Imported at the first request, since httpx and TLS cost more than everything bef
 
 from __future__ import annotations
 
-import ssl
 import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import httpx
-
 from vinstall.errors import ConfigurationError, words_of
 from vinstall.index.address import is_trusted_host, origin_of, redact_url
+from vinstall.index.wire import Wire, is_plain
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
+
+    import httpx
 
     from vinstall.settings import IndexSettings
 
@@ -40,6 +41,9 @@ class Connections:
         self._environment = environment
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, str, bool], httpx.Client] = {}
+        self._wires: dict[bool, Wire] = {}
+        self._direct: dict[tuple[str, str, int], bool] = {}
+        self._contexts: dict[bool, ssl.SSLContext] = {}
 
     def client_for(self, url: str) -> httpx.Client:
         """The client that reaches a URL; made once and shared by all threads."""
@@ -53,9 +57,44 @@ class Connections:
                 client = self._clients[key] = self._make(scheme, proxy, trusted)
         return client
 
+    def wire_for(self, url: str) -> Wire | None:
+        """The connections that reach a URL without a proxy; ``None`` if it takes ``httpx``."""
+        if not is_plain(url):
+            return None
+        origin = origin_of(url)
+        direct = self._direct.get(origin)
+        if direct is None:
+            direct = self._direct[origin] = not self.proxy_for(url)
+        if not direct:
+            return None
+        trusted = is_trusted_host(url, self._settings.trusted_hosts)
+        with self._lock:
+            wire = self._wires.get(trusted)
+            if wire is None:
+                wire = self._wires[trusted] = Wire(
+                    self._settings.timeout, lambda: self._context(trusted)
+                )
+        return wire
+
+    def _context(self, trusted: bool) -> ssl.SSLContext:
+        """What checks certificates on direct connections; made once."""
+        with self._lock:
+            context = self._contexts.get(trusted)
+            if context is None:
+                if trusted:
+                    context = _unchecked_context()
+                    self._add_client_certificate(context)
+                else:
+                    context = self._make_context()
+                context.set_alpn_protocols(["http/1.1"])
+                self._contexts[trusted] = context
+        return context
+
     def close(self) -> None:
         """Close every connection."""
         with self._lock:
+            for wire in self._wires.values():
+                wire.close()
             for client in self._clients.values():
                 client.close()
             self._clients.clear()
@@ -97,6 +136,8 @@ class Connections:
         return found
 
     def _make(self, scheme: str, proxy: str, trusted: bool) -> httpx.Client:
+        import httpx
+
         verify: ssl.SSLContext | bool = False
         if scheme == "https" and not trusted:
             verify = self._make_context()
@@ -128,6 +169,8 @@ class Connections:
 
     def _make_context(self) -> ssl.SSLContext:
         """The checks of certificates: a bundle that was named, else the system's store."""
+        import ssl
+
         bundle, source = self._settings.cert, "--cert"
         if not bundle:
             for name in _BUNDLE_VARIABLES:
@@ -160,6 +203,8 @@ class Connections:
         return self._add_client_certificate(system)
 
     def _add_client_certificate(self, context: ssl.SSLContext) -> ssl.SSLContext:
+        import ssl
+
         if self._settings.client_cert:
             try:
                 context.load_cert_chain(self._settings.client_cert)
@@ -173,6 +218,8 @@ class Connections:
 
 
 def _unchecked_context() -> ssl.SSLContext:
+    import ssl
+
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
