@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vinstall.errors import RequirementError
 from vinstall.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ def parse_link(url: str) -> Link:
 
     Implements direct references, "hash fragments" (``#sha256=…``); other parts of the
     fragment (``egg``, ``subdirectory``) stay in the URL.
+
+    Raises:
+        RequirementError: It is not a URL.
     """
     from urllib.parse import unquote, urlsplit
 
@@ -114,5 +118,9 @@ def parse_link(url: str) -> Link:
             hashes[name] = value.lower()
         else:
             kept.append(part)
-    filename = unquote(urlsplit(base).path.rstrip("/").rpartition("/")[2])
+    try:
+        path = urlsplit(base).path
+    except ValueError as error:
+        raise RequirementError(f"{base} is not a URL", str(error)) from error
+    filename = unquote(path.rstrip("/").rpartition("/")[2])
     return Link(base + ("#" + "&".join(kept) if kept else ""), filename, hashes)

@@ -122,7 +122,10 @@ def file_url(path: Path) -> str:
 
 def project_url(index: str, project: str) -> str:
     """The URL of a project's page on an index (PEP 503); credentials stay in it."""
-    parts = urlsplit(index)
+    try:
+        parts = urlsplit(index)
+    except ValueError:  # it is no URL, and neither is this: who asks for it says so
+        return f"{index.rstrip('/')}/{quote(project, safe='')}/"
     path = f"{parts.path.rstrip('/')}/{quote(project, safe='')}/"
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 

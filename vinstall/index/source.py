@@ -180,6 +180,8 @@ class IndexSource:
             if not is_remote(index):
                 continue
             url = project_url(index, project)
+            if not is_url(url):
+                continue  # who asks for the page says so
             if not self._cache.has_fresh_page(
                 strip_credentials(url), self._client.credential_key(url)
             ):
