@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +14,10 @@ from tests.support.bridges import (
     fill_others,
     fill_torch,
 )
+from tests.support.environments import ROOT, isolated_variables, run_command
 from tests.support.faults import Status
 from tests.support.profiles import write_profile
+from tests.support.sdist import make_sdist
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -228,7 +231,8 @@ def test_a_local_version_is_taken_as_asked(world: World) -> None:
 
 def test_explain_tells_every_build(world: World) -> None:
     told = world.run("explain", world.machine(cuda_machine("12.8")), "torch").check().stdout
-    assert "torch 2.9.0+cu128 cu128: this machine supports nvidia ::" in told
+    assert "torch 2.9.0+cu128 cu128: " in told
+    assert "supports nvidia :: cuda_version_lower_bound :: 12.8" in told
     assert "through the bridge pytorch" in told
     assert "* 1. torch-2.9.0+cu128-py3-none-any.whl (through the bridge pytorch)" in told
     assert "- cu130 (through the bridge pytorch)" in told
@@ -331,6 +335,90 @@ def test_the_hint_while_bridges_are_off(
 def test_no_hint_for_other_projects(world: World) -> None:
     off = world.run("install", "--dry-run", world.machine({}), "numpy", bridge="").check()
     assert "bridge" not in off.stderr + off.stdout
+
+
+def test_the_hint_for_a_source_with_sisters(world: World) -> None:
+    words = "is a source that has to be built; cupy-cuda12x has wheels"
+    machine = world.machine(cuda_machine("12.8"))
+    off = world.run("install", "--dry-run", machine, "cupy", bridge="").check()
+    assert words in off.stderr
+    world.index.add(make_sdist("cupy", "15.0.0", fault="build-fails"))
+    failed = world.run("install", "--dry-run", machine, "cupy", bridge="")
+    assert failed.returncode == 1
+    assert words in failed.stderr
+
+
+def test_a_source_that_does_not_build_names_the_builds(world: World) -> None:
+    world.index.add(make_sdist("cupy", "15.0.0", fault="build-fails"))
+    world.index.add(make_wheel("cupy-cuda12x", "15.0.0"))
+    failed = world.run("install", "--dry-run", world.machine({"nvidia": {}}), "cupy")
+    assert failed.returncode == 1
+    assert "cuda12x: it needs nvidia ::" in failed.stderr
+
+
+def test_nothing_of_bridges_is_imported_while_they_are_off(
+    world: World, isolated_home: Path
+) -> None:
+    code = (
+        "import sys; from vinstall.cli.main import main; status = main(sys.argv[1:]); "
+        "print([name for name in sys.modules if 'bridges' in name]); sys.exit(status)"
+    )
+    result = run_command(
+        [
+            *(sys.executable, "-c", code, "install", "--python", world.environment.python),
+            *("--index-url", world.index.simple_url, "numpy"),
+        ],
+        variables={**isolated_variables(isolated_home), "PYTHONPATH": str(ROOT)},
+        cwd=isolated_home,
+    ).check()
+    assert result.stdout.splitlines()[-1] == "['vinstall.workflow.bridges']"
+
+
+# Other commands
+
+
+def test_download_takes_the_real_file(world: World) -> None:
+    folder = world.folder / "files"
+    world.run(
+        "download",
+        "--no-deps",
+        "-d",
+        str(folder),
+        world.machine(cuda_machine("12.8")),
+        "torch",
+        "cupy",
+    ).check()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "cupy_cuda12x-14.0.0-py3-none-any.whl",
+        "torch-2.9.0+cu128-py3-none-any.whl",
+    ]
+
+
+def test_requirements_files(world: World) -> None:
+    lines = world.folder / "requirements.txt"
+    limits = world.folder / "constraints.txt"
+    lines.write_text("torch --variant=cu126\ntorchvision\n")
+    machine = world.machine(cuda_machine("13.0"))
+    chosen = world.choose(machine, "-r", str(lines))
+    assert versions(chosen)["torch"] == "2.9.0+cu126"
+    assert versions(chosen)["torchvision"] == "0.24.0+cu126"
+    lines.write_text("torch\n")
+    limits.write_text("torch==2.8.0+cu128\n")
+    limited = world.choose(machine, "-r", str(lines), "-c", str(limits))
+    assert versions(limited)["torch"] == "2.8.0+cu128"
+
+
+def test_hashes_choose_among_builds(world: World) -> None:
+    digest = make_wheel("torch", "2.9.0+cu128", requires_dist=["nvidia-cublas-cu12"]).sha256
+    lines = world.folder / "requirements.txt"
+    lines.write_text(f"torch==2.9.0 --hash=sha256:{digest}\n")
+    machine = world.machine(cuda_machine("13.0"))
+    chosen = world.choose(machine, "--no-deps", "-r", str(lines))
+    assert versions(chosen) == {"torch": "2.9.0+cu128"}
+    sister = make_wheel("cupy-cuda12x", "14.0.0", extras=["all"], requires_dist=["numpy"]).sha256
+    lines.write_text(f"cupy==14.0.0 --hash=sha256:{sister}\n")
+    world.run("install", "--no-deps", machine, "-r", str(lines)).check()
+    assert world.environment.installed() == {"cupy-cuda12x": "14.0.0"}
 
 
 # One CUDA in one environment

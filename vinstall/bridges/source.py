@@ -96,6 +96,7 @@ class BridgedSource:
                 for helper in build.helpers:
                     self._helpers.setdefault(helper, []).append((family, build))
         self._usable: dict[str, frozenset[str]] = {}
+        self._refused: dict[str, tuple[tuple[Build, str], ...]] = {}
         self._links: dict[str, tuple[Link, ...]] = {}
         self._told: set[str] = set()
 
@@ -164,6 +165,14 @@ class BridgedSource:
             link.bridge.real if link.bridge is not None else link for link in links
         )
 
+    def describe_refused(self, project: str) -> tuple[str, ...]:
+        """The builds of a project that the machine can not use, each with its reason."""
+        family = self._family_of.get(project)
+        refused = self._refused.get(family.name, ()) if family is not None else ()
+        return tuple(
+            f"{build.label}: {reason}" for build, reason in refused if project in build.projects
+        )
+
     # what is shown
 
     def _iter_builds(self, family: Family, project: str) -> Iterator[Build]:
@@ -189,6 +198,9 @@ class BridgedSource:
                 supported = self._lookup.find_supported(metadata)
                 ranking = rank_variants(by_place, metadata, supported, (), self._variants.exclude)
                 labels |= {by_place[one.label].label for one in ranking.ranked}
+                self._refused[family.name] = tuple(
+                    (by_place[one.label], one.reason) for one in ranking.refused
+                )
             labels |= {build.label for build in family.builds if build.local in self._locals}
             found = self._usable[family.name] = frozenset(labels) | self._labels
         return found

@@ -154,6 +154,7 @@ class Problem:
         may_switch: Whether an upgrade may switch the build of an installed project.
         every_variant: Whether the needs of every build of a release count.
         agreements: Knows what has to be the same in one environment; ``None`` for nothing.
+        source_hint: What to tell of a source that does not build; empty for nothing.
         staying: What installed distributions that stay agree on, from ``make_agreement``.
     """
 
@@ -166,6 +167,7 @@ class Problem:
     may_switch: Callable[[str], bool]
     every_variant: bool = False
     agreements: Agreements | None = None
+    source_hint: Callable[[Candidate], str] | None = None
     staying: tuple[Need, ...] = ()
 
 
@@ -384,6 +386,7 @@ class Adapter(_Base):
             metadata = self.metadata(candidate)
         except (IndexAccessError, WheelFormatError, BuildError, HashMismatchError) as error:
             if candidate.direct or isinstance(error, (BuildError, HashMismatchError)):
+                self._tell_refused_builds(candidate)
                 raise
             self.broken[candidate] = str(error)
             self._warn(
@@ -424,6 +427,15 @@ class Adapter(_Base):
             for other in self._other_builds(candidate):
                 yield from self._find_dependencies(node, other, depth, order)
         yield from self._find_dependencies(node, candidate, depth, order)
+
+    def _tell_refused_builds(self, candidate: Candidate) -> None:
+        """Say why a source had to be built, where there are builds that do not fit."""
+        hint = self._problem.source_hint
+        if hint is None or candidate.link is None or candidate.link.is_wheel:
+            return
+        sentence = hint(candidate)
+        if sentence:
+            self._warn("source-built", sentence)
 
     def _other_builds(self, candidate: Candidate) -> Iterator[Candidate]:
         """Every other build of the release that fits the interpreter, whatever the hardware."""

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.distributions.requirement import Requirement
     from vinstall.events import Observer
-    from vinstall.plan import Change, Plan
+    from vinstall.plan import Plan
     from vinstall.resolution.adapter import Need
+    from vinstall.resolution.candidate import Candidate
     from vinstall.resolution.source import PackageSource
     from vinstall.settings import BridgeSettings, IndexSettings, Names
     from vinstall.variants.properties import Properties
@@ -48,6 +49,20 @@ class Bridging:
     families: tuple[Family, ...]
     source: PackageSource
     members: Members
+
+    def tell_source(self, candidate: Candidate) -> str:
+        """What to tell of a source that has to be built; empty for nothing."""
+        from vinstall.bridges.source import BridgedSource
+
+        if not isinstance(self.source, BridgedSource):
+            return ""
+        refused = self.source.describe_refused(candidate.project)
+        if not refused:
+            return ""
+        return (
+            f"{candidate.name} {candidate.version_text} has to be built from its source, since "
+            f"none of the builds that are known fits. {'; '.join(refused[:4])}"
+        )
 
     def find_staying(
         self, context: Context, requirements: Sequence[Requirement], *, upgraded: bool
@@ -236,39 +251,42 @@ def find_bridge_hints(context: Context, plan: Plan) -> tuple[str, ...]:
 
     Only for what is about to be installed, and only where bridges are neither on nor refused.
     """
+    candidates = (change.resolved.candidate for change in plan.installs)
+    return tuple(filter(None, (find_bridge_hint(context, one) for one in candidates)))
+
+
+def find_bridge_hint(context: Context, candidate: Candidate) -> str:
+    """Why a bridge would know a better build than a candidate; empty where it does not."""
     settings = context.settings.bridges
-    if settings.families or settings.refused or not plan.installs:
-        return ()
-    try:
-        names = frozenset((_FOLDER / _NAMES).read_text("utf-8").split())
-    except OSError:
-        return ()
-    changes = [change for change in plan.installs if change.resolved.project in names]
-    changes = [change for change in changes if change.resolved.candidate.variant is None]
-    if not changes and not settings.files:
-        return ()
+    if settings.families or settings.refused or candidate.variant is not None:
+        return ""
+    if not settings.files and candidate.project not in _read_names():
+        return ""
     try:
         families = load_families(settings, context.observer)
     except BridgeError:
-        return ()
-    hints = []
-    for change in plan.installs if settings.files else changes:
-        for family in families:
-            reason = _find_fault(context, family, change)
-            if reason:
-                candidate = change.resolved.candidate
-                hints.append(
-                    f"{candidate.name} {candidate.version_text} {reason}. '--bridge' (or "
-                    f"'--bridge={family.name}') also looks at other builds of it that are known."
-                )
-    return tuple(hints)
+        return ""
+    for family in families:
+        reason = _find_fault(context, family, candidate)
+        if reason:
+            return (
+                f"{candidate.name} {candidate.version_text} {reason}. '--bridge' (or "
+                f"'--bridge={family.name}') also looks at other builds of it that are known."
+            )
+    return ""
 
 
-def _find_fault(context: Context, family: Family, change: Change) -> str:
+def _read_names() -> frozenset[str]:
+    try:
+        return frozenset((_FOLDER / _NAMES).read_text("utf-8").split())
+    except OSError:
+        return frozenset()
+
+
+def _find_fault(context: Context, family: Family, candidate: Candidate) -> str:
     """Why what will be installed does not suit this machine; empty where it does."""
     from vinstall.bridges.model import contains_release, fits_platform, split_local
 
-    candidate = change.resolved.candidate
     project, link = candidate.project, candidate.link
     if project not in family.projects or link is None or candidate.direct:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
@@ -146,6 +147,7 @@ def resolve_requests(
         may_switch=lambda project: everything_asked or project in asked,
         every_variant=every_variant,
         agreements=bridging.members if bridging else None,
+        source_hint=bridging.tell_source if bridging else partial(_find_source_hint, context),
         staying=_find_staying(context, bridging, requirements),
     )
     context.observer.receive(StageStarted("resolve"))
@@ -198,6 +200,12 @@ def resolve_requests(
                 Warned("mixed-runtimes", f"{sentence}.", "Programs that use both may fail.")
             )
     return Resolved(plan, resolution, requirements, constraints, hash_mode)
+
+
+def _find_source_hint(context: Context, candidate: Candidate) -> str:
+    from vinstall.workflow.bridges import find_bridge_hint
+
+    return find_bridge_hint(context, candidate)
 
 
 def _find_staying(
