@@ -44,6 +44,52 @@ def write_atomically(path: Path, *parts: bytes) -> None:
         raise
 
 
+def sync_files(paths: Iterable[str]) -> None:
+    """Bring files onto the disk, and the folders that they are in.
+
+    Where the system can, whole file systems are brought there at once, which is many times
+    faster than file by file, and takes what others are writing along.
+
+    Args:
+        paths: Absolute paths of files that exist.
+
+    Raises:
+        OSError: The disk does not take them.
+    """
+    devices: dict[int, str] = {}
+    folders = {os.path.dirname(path) for path in paths}  # noqa: PTH120
+    if os.name == "posix":
+        for folder in folders:
+            devices.setdefault(os.stat(folder).st_dev, folder)  # noqa: PTH116
+        if all(_sync_file_system(folder) for folder in devices.values()):
+            return
+        os.sync()
+        return
+    for path in paths:
+        descriptor = os.open(path, os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _sync_file_system(folder: str) -> bool:
+    """Bring a file system onto the disk; False where the system has no call for one alone."""
+    import ctypes
+
+    sync = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    if sync is None:
+        return False
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        if sync(descriptor):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), folder)
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def hash_file(file: BinaryIO, algorithms: Iterable[str]) -> dict[str, str]:
     """Read a file from where it stands to its end.
 

@@ -241,6 +241,8 @@ class Settings:
         dry_run: Whether nothing may be changed.
         compile: Whether bytecode is compiled.
         allow_overlap: Whether a distribution may replace a file of another one.
+        durable: Whether all is on the disk before a change counts.
+        max_unpacked: Bytes that a wheel may unpack to; 0 for the usual limits.
         publishers: Normalized project → who has to attest its files (PEP 740).
         refresh_trust: Whether the certificates that attestations rest on are brought up to
             date before they are used.
@@ -260,6 +262,8 @@ class Settings:
     compile: bool = False
     allow_overlap: bool = False
     warn_script_location: bool = True
+    durable: bool = False
+    max_unpacked: int = 0
     publishers: Mapping[str, Publisher] = field(default_factory=dict)
     refresh_trust: bool = True
     overrides: tuple[tuple[str, str], ...] = ()

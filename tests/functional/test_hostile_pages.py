@@ -21,6 +21,10 @@ MORE_FIELDS = (
     *("hashes", "requires-python", "yanked", "size", "upload-time"),
     *("core-metadata", "dist-info-metadata", "provenance"),
 )
+VALUES: tuple[object, ...] = (
+    *(None, [], {}, [[]], {"a": []}),
+    *(True, "\x00", -1, 1e400, 10**400),
+)
 LONG = "9" * 5000
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202e"
 
@@ -133,7 +137,7 @@ def test_fields_of_another_type(index: SimpleIndex, environment: Environment) ->
     good = json.loads(page())
     number = 1
     for field in ("filename", "url", *MORE_FIELDS):
-        for value in (None, [], {}, [[]], {"a": []}, True, "\x00", -1, 1e400, 10**400):
+        for value in VALUES:
             number += 1
             name = f"demo-{number}-py3-none-any.whl"
             good["files"].append({"filename": name, "url": f"../{name}", field: value})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.environments import ROOT
+from vinstall import files
 from vinstall.errors import InstallError
-from vinstall.files import ProcessLock, lock_between_processes
+from vinstall.files import ProcessLock, lock_between_processes, sync_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,3 +61,22 @@ def test_the_folder_of_a_lock_is_made_and_a_holder_is_told(tmp_path: Path) -> No
 def test_a_lock_needs_its_folder(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         ProcessLock(tmp_path / "missing" / "lock").acquire(0)
+
+
+def test_files_are_brought_onto_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    sync_files([str(tmp_path / "file")])
+    sync_files([])
+    with pytest.raises(OSError):
+        sync_files([str(tmp_path / "missing" / "file")])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="syncs file systems")
+def test_where_one_file_system_can_not_be_synced_all_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+    monkeypatch.setattr(files, "_sync_file_system", lambda folder: False)
+    monkeypatch.setattr(os, "sync", lambda: called.append("sync"))
+    sync_files([str(tmp_path / "file")])
+    assert called == ["sync"]

@@ -377,6 +377,22 @@ def install_options() -> Group:
                 "Let a distribution replace a file of another one.",
                 ours=True,
             ),
+            _option(
+                "--durable",
+                "durable",
+                "flag",
+                "Have all on the disk before a change counts, for when the power fails.",
+                ours=True,
+            ),
+            _option(
+                "--max-unpacked",
+                "max_unpacked",
+                "number",
+                "Unpack no wheel to more than this, in GiB (by default 64, and 200 times its "
+                "size).",
+                "GiB",
+                ours=True,
+            ),
             _option("--no-compile", "compile", "unflag", "Compile no bytecode (the default)."),
             _option(
                 "--no-warn-script-location",

@@ -440,6 +440,8 @@ def _settings(
         compile=values.flag("compile"),
         allow_overlap=values.flag("allow_overlap"),
         warn_script_location=values.flag("warn_script_location", True),
+        durable=values.flag("durable"),
+        max_unpacked=_bytes_of_gib(values.all("max_unpacked")),
         publishers=_publishers(values.all("required_attestations")),
         refresh_trust=values.text("attestation_trust", "fresh") == "fresh",
         overrides=(*_overrides(values), *provider_overrides),
@@ -718,6 +720,18 @@ def _labels(found: Sequence[Given]) -> dict[str, str]:
                 "Write it like torch=cu128: lower case letters, digits, '_' and '.'.",
             )
     return _pairs(found)
+
+
+def _bytes_of_gib(found: Sequence[Given]) -> int:
+    if not found:
+        return 0
+    try:
+        size = int(float(str(found[-1].value)) * 2**30)
+    except (ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise _wrong(found[-1], "it has to be more than nothing", "Write it like 100, in GiB.")
+    return size
 
 
 def _publishers(found: Sequence[Given]) -> dict[str, Publisher]:

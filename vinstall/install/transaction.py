@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from vinstall.distributions.record import RecordEntry, format_record
 from vinstall.errors import CancelledError, InstallError, VinstallError, words_of
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
+from vinstall.files import sync_files
 from vinstall.install.interrupts import one_interrupt
 from vinstall.install.journal import Intent, Journal, journal_folder, remove_trash
 from vinstall.install.placement import (
@@ -90,6 +91,8 @@ class InstallOptions:
         allow_overlap: Whether a file of one distribution may replace one of another.
         warn_script_location: Whether to warn of scripts outside of ``PATH``.
         link: Whether files may be hard-linked from the store.
+        durable: Whether all that is placed is on the disk before the change counts; else
+            only the journal is, and a loss of power soon after can leave files empty.
         checkpoint: Called with the name of each step before it happens; what it raises
             stops the change there.
     """
@@ -99,6 +102,7 @@ class InstallOptions:
     allow_overlap: bool = False
     warn_script_location: bool = True
     link: bool = True
+    durable: bool = False
     checkpoint: Callable[[str], None] | None = None
 
 
@@ -179,6 +183,9 @@ def _change(
         _raise(error)
     try:
         _carry_out(plan, journal, paths, executable, options, observer, checkpoint)
+        if options.durable:
+            checkpoint("sync")
+            sync_files(plan.intent.targets)
         checkpoint("commit")
         journal.commit()
     except BaseException as error:

@@ -114,17 +114,20 @@ class WheelArchive:
     """
 
     @classmethod
-    def open(cls, path: Path, filename: str) -> WheelArchive:
+    def open(cls, path: Path, filename: str, *, max_unpacked: int = 0) -> WheelArchive:
         """Open a wheel and check all that can be checked without unpacking it.
 
         Args:
             path: The file, whatever its name is there.
             filename: The name that the index gives it.
+            max_unpacked: Bytes that it may unpack to, however small it is; 0 for the usual
+                limits.
 
         Raises:
             WheelFormatError: The wheel breaks a rule; ``why`` names the entry.
         """
         archive = cls(path, filename)
+        archive._max_unpacked = max_unpacked
         try:
             archive._check()
         except BaseException:
@@ -136,6 +139,7 @@ class WheelArchive:
         self.filename: WheelFilename = parse_wheel_filename(filename)
         self.warnings: tuple[str, ...] = ()
         self._origin = filename
+        self._max_unpacked = 0
         try:
             self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError as error:
@@ -345,11 +349,16 @@ class WheelArchive:
             raise self._refuse(name, "a part of its path is the name of a device on Windows")
 
     def _check_sizes(self, packed: int, unpacked: int) -> None:
-        if unpacked > MAX_UNPACKED_BYTES:
-            raise self._broken(f"it would unpack to {unpacked} bytes, which is too much")
+        if unpacked > (self._max_unpacked or MAX_UNPACKED_BYTES):
+            raise self._broken(
+                f"it would unpack to {unpacked} bytes, which is too much (--max-unpacked)"
+            )
+        if self._max_unpacked:
+            return
         if unpacked > RATIO_FREE_BYTES and unpacked > packed * MAX_UNPACKED_RATIO:
             raise self._broken(
-                f"{packed} bytes in it would unpack to {unpacked}, which no honest wheel does"
+                f"{packed} bytes in it would unpack to {unpacked}, which no honest wheel does "
+                "(--max-unpacked)"
             )
 
     def _find_dist_info(self, files: list[ZipEntry]) -> str:

@@ -131,10 +131,12 @@ class WheelStore:
 
     Args:
         root: The folder; made at the first ``add``.
+        max_unpacked: Bytes that a wheel may unpack to; 0 for the usual limits.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, max_unpacked: int = 0) -> None:
         self.root = root
+        self._max_unpacked = max_unpacked
 
     def folder_of(self, sha256: str) -> Path:
         """Where the entry of a wheel is, or would be."""
@@ -225,7 +227,7 @@ class WheelStore:
 
         from vinstall.wheel.archive import WheelArchive
 
-        with WheelArchive.open(wheel, filename) as archive:
+        with WheelArchive.open(wheel, filename, max_unpacked=self._max_unpacked) as archive:
             folder.parent.mkdir(parents=True, exist_ok=True)
             _remove_abandoned(folder.parent)
             work = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))

@@ -254,8 +254,8 @@ class Context:
 
         folder = self.work_folder
         if self._temporary_store or not self.settings.cache_dir:
-            return WheelStore(folder / "store")
-        return WheelStore(Path(self.settings.cache_dir))
+            return WheelStore(folder / "store", max_unpacked=self.settings.max_unpacked)
+        return WheelStore(Path(self.settings.cache_dir), max_unpacked=self.settings.max_unpacked)
 
     def build_metadata(self, link: Link) -> CoreMetadata:
         """The core metadata of a source; the wheel, if it was built, is kept for the install."""

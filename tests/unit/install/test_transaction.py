@@ -11,6 +11,7 @@ from tests.support.wheels import make_wheel, record_digest
 from tests.unit.install.installing import Site, Stop
 from vinstall.errors import CancelledError, InstallError
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
+from vinstall.install import transaction
 from vinstall.install.journal import JOURNAL_NAME, Intent, Journal
 from vinstall.install.transaction import InstallOptions, environment_lock, recover
 
@@ -277,6 +278,31 @@ def test_what_stops_a_change_undoes_it(tmp_path: Path, error: type[BaseException
     if isinstance(caught.value, InstallError):
         assert caught.value.rolled_back
     assert site.tree() == before
+
+
+def test_a_durable_change_is_on_the_disk_before_it_counts(tmp_path: Path) -> None:
+    steps: list[str] = []
+    site = Site(tmp_path)
+    site.install(built("1.0"))
+    site.install(built("2.0"), options=InstallOptions(checkpoint=steps.append, durable=True))
+    assert steps[-2:] == ["sync", "commit"]
+    site.remove("demo", options=InstallOptions(durable=True))
+
+
+def test_a_disk_that_does_not_take_it_undoes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(paths: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    site = Site(tmp_path)
+    site.install(built("1.0"))
+    before = site.tree()
+    monkeypatch.setattr(transaction, "sync_files", fail)
+    with pytest.raises(InstallError, match="Input/output error"):
+        site.install(built("2.0"), options=InstallOptions(durable=True))
+    assert site.tree() == before
+    site.install(built("2.0"))
 
 
 def test_a_read_only_environment_is_an_install_error(

@@ -315,6 +315,16 @@ def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         open_built(tmp_path, wheel)
 
 
+def test_the_user_sets_another_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = make_wheel("demo", files={"demo.py": b"\0" * 3_000_000})
+    path = wheel.write_to(tmp_path)
+    monkeypatch.setattr(archive_module, "RATIO_FREE_BYTES", 1_000_000)
+    monkeypatch.setattr(archive_module, "MAX_UNPACKED_BYTES", 2_000_000)
+    WheelArchive.open(path, wheel.filename, max_unpacked=4_000_000).close()
+    with pytest.raises(WheelFormatError, match="--max-unpacked"):
+        WheelArchive.open(path, wheel.filename, max_unpacked=2_500_000)
+
+
 def test_entries_that_unpack_to_more_than_they_say_are_refused(tmp_path: Path) -> None:
     path = write_wheel(tmp_path, {"demo.py": b"x" * 100_000})
     content = bytearray(path.read_bytes())

@@ -213,7 +213,9 @@ def test_a_store_that_can_not_be_written_is_an_install_error(tmp_path: Path) -> 
 @pytest.mark.parametrize("digest", ["", "../../etc", "A" * 64, "0" * 63])
 def test_only_digests_name_entries(tmp_path: Path, digest: str) -> None:
     with pytest.raises(ValueError, match="sha256"):
-        WheelStore(tmp_path).find(digest)
+        WheelStore(tmp_path).folder_of(digest)
+    assert WheelStore(tmp_path).find(digest) is None
+    assert not WheelStore(tmp_path).has(digest)
 
 
 def test_file_matches(tmp_path: Path) -> None:
