@@ -489,6 +489,7 @@ def _apply(
             options=InstallOptions(
                 compile=settings.compile,
                 allow_overlap=settings.allow_overlap,
+                durable=settings.durable,
                 warn_script_location=settings.warn_script_location,
             ),
             observer=context.observer,
