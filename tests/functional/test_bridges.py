@@ -394,6 +394,21 @@ def test_download_takes_the_real_file(world: World) -> None:
     ]
 
 
+def test_repair_takes_the_same_builds(world: World) -> None:
+    machine = world.machine({"nvidia": {}})
+    world.run("install", machine, "--variant", "torch=cpu", "torch").check()
+    world.run("install", world.machine(cuda_machine("12.8")), "cupy").check()
+    library = world.environment.site_packages
+    for name in ("torch.py", "cupy_cuda12x.py"):
+        (library / name).write_text("broken\n")
+    world.run("check", "--repair", world.machine(cuda_machine("13.0"))).check()
+    assert "2.9.0+cpu" in (library / "torch.py").read_text()
+    assert "14.0.0" in (library / "cupy_cuda12x.py").read_text()
+    assert world.environment.installed()["torch"] == "2.9.0+cpu"
+    listed = world.environment.vinstall("list", "--format=json").check().json()
+    assert {one["name"]: one.get("variant") for one in listed}["torch"] == "cpu"
+
+
 def test_requirements_files(world: World) -> None:
     lines = world.folder / "requirements.txt"
     limits = world.folder / "constraints.txt"

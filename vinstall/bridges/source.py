@@ -10,7 +10,7 @@ variant wheels or a ``-variants.json`` on the user's index is left as it is.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vinstall.bridges.model import contains_release, fits_platform, split_local
 from vinstall.bridges.reader import fill_template
@@ -227,8 +227,21 @@ class BridgedSource:
         behind: dict[str, Bridged] = {}
         others: dict[str, Link] = {}
         null: set[str] = set()
+        files = tuple(_iter_files(own))
+        by_local: dict[str, list[_File]] = {}
+        for file in files:
+            by_local.setdefault(file.local, []).append(file)
         for build in builds:
-            more = list(self._show(family, build, project, own, pages.get(build.url, {}), taken))
+            real_project, found = project, files
+            if build.how == "sister":
+                real_project = build.sister_of(project)
+                found = tuple(_iter_files(self._find_own(real_project)[0]))
+            elif build.how == "index":
+                page = pages.get(build.url, {}).get(build.label, ())
+                # a file without a local segment on the user's own index is the plain one
+                own_files = by_local.get(build.local, []) if build.local else []
+                found = (*_iter_files(page), *own_files)
+            more = list(_show(family, build, project, real_project, found, taken))
             if not build.properties:
                 # the first entry that runs anywhere is the null variant of a release
                 more = [link for link in more if _version_of(link.filename) not in null]
@@ -275,63 +288,6 @@ class BridgedSource:
             found.setdefault(name, {})[label] = links
         return found
 
-    def _show(
-        self,
-        family: Family,
-        build: Build,
-        project: str,
-        own: Sequence[Link],
-        pages: Mapping[str, Sequence[Link]],
-        taken: frozenset[str],
-    ) -> Iterator[Link]:
-        """The files of one build as variant wheels."""
-        real_project = project
-        links: Iterable[Link] = own
-        pattern = None
-        if build.how == "sister":
-            real_project = build.sister_of(project)
-            links, _ = self._find_own(real_project)
-        elif build.how == "index":
-            links = (*pages.get(build.label, ()), *own)
-        elif build.how == "local":
-            pattern = re.compile(build.local)
-        own_urls = {link.url for link in own}
-        seen = set()
-        for link in links:
-            parts = link.filename[:-4].split("-")
-            if not link.is_wheel or not 5 <= len(parts) <= 6 or link.url in seen:
-                continue
-            seen.add(link.url)
-            if len(parts) == 6 and not parts[2][:1].isdigit():
-                continue
-            version_text = parts[1]
-            public, local = split_local(version_text)
-            if public in taken or not contains_release(build.releases, public):
-                continue
-            groups: dict[str, str] = {}
-            if build.how == "index":
-                # a file without a local segment on the user's own index is the plain one
-                if local != build.local or (not local and link.url in own_urls):
-                    continue
-            elif pattern is not None:
-                match = pattern.fullmatch(local) if local else None
-                if match is None:
-                    continue
-                groups = {name: value or "" for name, value in match.groupdict().items()}
-            elif local and build.how != "sister":
-                continue
-            bridge = _describe(family, build, project, real_project, link, version_text, groups)
-            if bridge is None:
-                continue
-            label = bridge.label if bridge.properties else NULL_LABEL
-            name = "-".join((project.replace("-", "_"), public, *parts[2:], label))
-            yield replace(
-                link,
-                filename=f"{name}.whl",
-                index=f"{INDEX_PREFIX}{family.name}",
-                bridge=bridge,
-            )
-
     def _find_helper(self, project: str) -> tuple[Link, ...]:
         """The files of a project that only the indexes of bridges have."""
         found: dict[str, Link] = {}
@@ -359,6 +315,57 @@ class BridgedSource:
         if sentence not in self._told:
             self._told.add(sentence)
             self._tell(sentence)
+
+
+class _File(NamedTuple):
+    """A wheel without a label, its name taken apart."""
+
+    link: Link
+    parts: tuple[str, ...]
+    public: str
+    local: str
+
+
+def _iter_files(links: Iterable[Link]) -> Iterator[_File]:
+    for link in links:
+        name = link.filename
+        if name.endswith(".whl"):
+            parts = name[:-4].split("-")
+            if len(parts) == 5 or (len(parts) == 6 and parts[2][:1].isdigit()):
+                yield _File(link, tuple(parts), *split_local(parts[1]))
+
+
+def _show(
+    family: Family,
+    build: Build,
+    project: str,
+    real_project: str,
+    files: Iterable[_File],
+    taken: frozenset[str],
+) -> Iterator[Link]:
+    """The files of one build as variant wheels."""
+    pattern = re.compile(build.local) if build.how == "local" else None
+    seen = set()
+    for link, parts, public, local in files:
+        if public in taken or link.url in seen or not contains_release(build.releases, public):
+            continue
+        seen.add(link.url)
+        groups: dict[str, str] = {}
+        if pattern is not None:
+            match = pattern.fullmatch(local) if local else None
+            if match is None:
+                continue
+            groups = {name: value or "" for name, value in match.groupdict().items()}
+        elif local != (build.local if build.how == "index" else "") and build.how != "sister":
+            continue
+        bridge = _describe(family, build, project, real_project, link, parts[1], groups)
+        if bridge is None:
+            continue
+        label = bridge.label if bridge.properties else NULL_LABEL
+        name = "-".join((project.replace("-", "_"), public, *parts[2:], label))
+        yield replace(
+            link, filename=f"{name}.whl", index=f"{INDEX_PREFIX}{family.name}", bridge=bridge
+        )
 
 
 def _describe(

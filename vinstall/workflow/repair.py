@@ -110,10 +110,18 @@ def _settings_for(settings: Settings, distributions: Sequence[InstalledDistribut
     requirements = []
     labels = {}
     plain = set()
+    bridges = set(settings.bridges.families.names)
     for one in distributions:
         direct = one.direct_url
         if direct and isinstance(direct.get("url"), str):
             requirements.append(f"{one.name} @ {format_direct_url(direct)}")
+            continue
+        if one.bridge:
+            # The very build that it was, by the name that the bridge has for it.
+            project = one.stands_for or one.project
+            requirements.append(f"{project}=={one.public_version}")
+            labels[project] = one.shown_label
+            bridges.add(one.bridge)
             continue
         requirements.append(f"{one.name}=={one.version_text}")
         if one.label:
@@ -123,6 +131,10 @@ def _settings_for(settings: Settings, distributions: Sequence[InstalledDistribut
     return replace(
         settings,
         request=RequestSettings(requirements=tuple(requirements)),
+        bridges=replace(
+            settings.bridges,
+            families=replace(settings.bridges.families, names=frozenset(bridges)),
+        ),
         resolve=replace(
             settings.resolve,
             force_reinstall=True,
