@@ -164,6 +164,7 @@ def check_variant_losses(plan: Plan, variants: VariantSettings, named: frozenset
     if variants.allow_change:
         return
     losses = []
+    bridged = False
     for change in plan.installs:
         before, candidate = change.before, change.resolved.candidate
         if before is None or before.label in ("", NULL_LABEL):
@@ -178,12 +179,14 @@ def check_variant_losses(plan: Plan, variants: VariantSettings, named: frozenset
             "null" if candidate.label else "(no variant)"
         )
         needed = f", needed by {', '.join(change.resolved.parents)}" * bool(change.resolved.parents)
-        losses.append(f"{before.name} {before.version_text} {before.label} → {after}{needed}")
+        losses.append(f"{before.name} {before.version_text} {before.shown_label} → {after}{needed}")
+        bridged = bridged or bool(before.bridge)
     if losses:
+        way = "Add --bridge to stay with such builds. " if bridged else ""
         raise ResolutionError(
             "An installed build for this hardware would be lost",
             "; ".join(losses),
-            "Add --allow-variant-change, or name the project with -U, if that is wanted.",
+            way + "Add --allow-variant-change, or name the project with -U, if that is wanted.",
         )
 
 

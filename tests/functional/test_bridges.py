@@ -154,6 +154,27 @@ def test_what_was_installed_satisfies_the_next_install(world: World) -> None:
     assert "No broken requirements found" in world.environment.vinstall("check").check().stdout
 
 
+def test_a_sister_stands_for_the_project_without_bridges_too(world: World) -> None:
+    machine = world.machine(cuda_machine("12.8"))
+    world.run("install", machine, "cupy", "torch").check()
+    again = world.run("install", machine, "cupy>=13", "torch", bridge="").check()
+    assert "Requirement already satisfied: cupy>=13" in again.stdout
+    assert "Successfully installed" not in again.stdout
+    upgraded = world.run("install", machine, "-U", "torch", bridge="").check()
+    assert "Successfully installed" not in upgraded.stdout
+    lost = world.run("install", machine, "torch<2.9", bridge="")
+    assert lost.returncode == 1
+    assert "torch 2.9.0+cu128 cu128 → torch 2.8.0 (no variant)" in lost.stderr
+    assert "Add --bridge to stay with such builds." in lost.stderr
+
+
+def test_an_extra_that_is_asked_for_decides(world: World) -> None:
+    chosen = world.choose(world.machine(cuda_machine("13.0")), "jax[cuda12]")
+    assert "jax-cuda12-plugin" in chosen
+    assert "jax-cuda13-plugin" not in chosen
+    assert chosen["jax"]["vinstall"]["build"] == "cuda12"
+
+
 def test_what_is_told_of_installed_builds(world: World) -> None:
     world.run("install", world.machine(cuda_machine("12.8")), "torch", "cupy").check()
     listed = {

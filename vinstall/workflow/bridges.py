@@ -6,6 +6,7 @@ that only where a project of a family is among the changes.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -276,6 +277,18 @@ def find_bridge_hint(context: Context, candidate: Candidate) -> str:
     return ""
 
 
+def find_stand_in(context: Context, project: str) -> InstalledDistribution | None:
+    """The installed sister that stands for a project, as was written down when it was taken.
+
+    Works without the families: only projects that some family of the package names are
+    looked for.
+    """
+    if project not in _read_names():
+        return None
+    return next((one for one in context.installed if one.stands_for == project), None)
+
+
+@lru_cache(maxsize=1)
 def _read_names() -> frozenset[str]:
     try:
         return frozenset((_FOLDER / _NAMES).read_text("utf-8").split())

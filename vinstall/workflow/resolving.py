@@ -93,6 +93,7 @@ def resolve_requests(
     """
     from vinstall.resolution.adapter import Problem
     from vinstall.resolution.resolve import resolve
+    from vinstall.resolution.reveal import reveal_builds
     from vinstall.workflow.known import KnownFile
 
     settings = context.settings
@@ -112,7 +113,9 @@ def resolve_requests(
         bridging = make_bridging(
             context, context.package_source, (*requirements, *gathered.constraints)
         )
-    find_installed = bridging.members.find_installed if bridging else context.installed.get
+    find_installed = (
+        bridging.members.find_installed if bridging else partial(_find_installed, context)
+    )
 
     def installed(project: str) -> InstalledDistribution | None:
         if resolve_settings.ignore_installed or resolve_settings.force_reinstall:
@@ -159,10 +162,7 @@ def resolve_requests(
             context.query,
             context.observer,
         )
-        if bridging:
-            from vinstall.resolution.reveal import reveal_builds
-
-            resolution = reveal_builds(resolution)
+        resolution = reveal_builds(resolution)
     finally:
         context.observer.receive(StageFinished("resolve"))
         known.save()
@@ -200,6 +200,16 @@ def resolve_requests(
                 Warned("mixed-runtimes", f"{sentence}.", "Programs that use both may fail.")
             )
     return Resolved(plan, resolution, requirements, constraints, hash_mode)
+
+
+def _find_installed(context: Context, project: str) -> InstalledDistribution | None:
+    """What is installed under a name, or the sister that a bridge took for it earlier."""
+    there = context.installed.get(project)
+    if there is None:
+        from vinstall.workflow.bridges import find_stand_in
+
+        there = find_stand_in(context, project)
+    return there
 
 
 def _find_source_hint(context: Context, candidate: Candidate) -> str:
