@@ -75,6 +75,9 @@ def _leave_broken_stdout() -> None:
 
 
 def _run(argv: list[str]) -> int:
+    import gc
+
+    gc.set_threshold(100_000, 50, 100)  # values by the ten thousand, and hardly a cycle
     from vinstall.console.output import Console
     from vinstall.errors import VinstallError
 

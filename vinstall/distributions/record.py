@@ -5,17 +5,18 @@ Implements the recording installed projects specification, "The RECORD file".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from vinstall.errors import WheelFormatError
-from vinstall.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_QUOTED = re.compile(r'[,"\r\n]')
 
-@dataclass(frozen=True, slots=True)
-class RecordEntry:
+
+class RecordEntry(NamedTuple):
     """One row.
 
     Attributes:
@@ -61,10 +62,9 @@ def parse_record(text: str, origin: str) -> tuple[RecordEntry, ...]:
 def format_record(entries: Iterable[RecordEntry]) -> str:
     """Write RECORD: one row a line, quoted only where a path needs it."""
     lines = []
-    for entry in entries:
-        path = entry.path
-        if any(character in path for character in ',"\r\n'):
+    must_quote = _QUOTED.search
+    for path, digest, size in entries:
+        if must_quote(path):
             path = '"' + path.replace('"', '""') + '"'
-        size = "" if entry.size is None else str(entry.size)
-        lines.append(f"{path},{entry.digest},{size}\n")
+        lines.append(f"{path},{digest},{'' if size is None else size}\n")
     return "".join(lines)

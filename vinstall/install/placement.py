@@ -73,7 +73,8 @@ class PlacedFile(NamedTuple):
 
     def to_row(self) -> RecordEntry:
         """Its row in RECORD."""
-        return RecordEntry(self.record_path, self.digest, None if self.size < 0 else self.size)
+        size = self.size
+        return RecordEntry(self.record_path, self.digest, size if size >= 0 else None)
 
 
 class Layout(NamedTuple):
@@ -273,6 +274,17 @@ class Placer:
                 return
         self._copy(file.source, file.target, mode)
         self.copied += 1
+
+    def link(self, source: str, target: str) -> bool:
+        """Link a stored file; ``False`` where ``place`` has to see to it, or tell why not."""
+        if not self._may_link:
+            return False
+        try:
+            os.link(source, target)
+        except OSError:
+            return False
+        self.linked += 1
+        return True
 
     def _copy(self, source: str, target: str, mode: int) -> None:
         reader = os.open(source, os.O_RDONLY | BINARY)

@@ -322,10 +322,12 @@ def _make_plan(
     cleared: list[str] = []
     existing: list[tuple[PlacedFile, _Work]] = []
     for target, (file, one) in taken.items():
-        parent = os.path.dirname(target)
-        if parent not in folders:
+        parent = target.rpartition(os.sep)[0] or os.path.dirname(target)
+        exists = folders.get(parent)
+        if exists is None:
             _look_at_folder(parent, folders, moves)
-        if folders[parent] and target not in moves and os.path.lexists(target):
+            exists = folders[parent]
+        if exists and target not in moves and os.path.lexists(target):
             existing.append((file, one))
         else:
             one.place.append(file)
@@ -457,8 +459,8 @@ def _stale_bytecode(files: Sequence[PlacedFile], folders: Mapping[str, bool]) ->
     caches: dict[str, dict[str, list[str]]] = {}
     for file in files:
         if file.target.endswith(".py"):
-            folder, name = os.path.split(file.target)
-            if folders[folder]:
+            folder, _, name = file.target.rpartition(os.sep)
+            if folders.get(folder):
                 cache = os.path.join(folder, "__pycache__")
                 if cache not in caches:
                     caches[cache] = bytecode_files(cache)
@@ -556,10 +558,13 @@ def _carry_out(
 def _place(one: _Work, placer: Placer, checkpoint: Callable[[str], None]) -> None:
     link = placer.can_link(one.step.wheel)
     place = placer.place
+    fast_link = placer.link if link else None
     is_watched = checkpoint is not _no_checkpoint
     for file in one.place:
         if is_watched:
             checkpoint(f"place {file.target}")
+        if fast_link is not None and file.linkable and fast_link(file.source, file.target):
+            continue
         try:
             place(file, link=link)
         except FileExistsError as error:

@@ -21,6 +21,9 @@ def startup_files(wheel: StoredWheel) -> tuple[str, ...]:
     """
     found = set()
     for file in wheel.files:
+        top, slash, _ = file.path.partition("/")
+        if slash and not top.endswith(".data") and top.partition(".")[0] not in _MODULES:
+            continue
         parts = file.path.split("/")
         if len(parts) > 2 and parts[0].endswith(".data") and parts[1] in _LIBRARIES:
             parts = parts[2:]
