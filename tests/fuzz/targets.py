@@ -7,6 +7,7 @@ whatever else it raises is a finding.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,11 +16,14 @@ from tests.support.variant_json import variant_document
 from tests.support.wheels import make_wheel
 from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.distributions.filename import parse_sdist_filename, parse_wheel_filename
+from vinstall.distributions.publisher import parse_publisher
 from vinstall.distributions.record import format_record, parse_record
 from vinstall.distributions.requirement import parse_requirement
 from vinstall.distributions.requirements_file import Surroundings, parse_requirements_file
 from vinstall.errors import RequirementError, VinstallError
+from vinstall.index import page_table
 from vinstall.index.simple import parse_simple_page
+from vinstall.index.wire import Wire, WireError, _Connection
 from vinstall.install.scripts import parse_scripts
 from vinstall.lockfile import parse_lock
 from vinstall.profile import format_profile, parse_profile
@@ -28,6 +32,7 @@ from vinstall.wheel.archive import WheelArchive
 from vinstall.wheel.central_directory import read_central_directory
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
 FINDINGS = Path(__file__).resolve().parents[2] / "fixtures" / "fuzz"
@@ -90,6 +95,66 @@ def _simple_json(data: bytes) -> None:
 def _simple_html(data: bytes) -> None:
     for link in parse_simple_page(data, "text/html", PAGE):
         assert not link.is_file
+
+
+def _page_table(data: bytes) -> None:
+    """The road that pages take: the same links as on the plain one, or the same refusal."""
+    for seen in (0, 1 << 30):  # with json, and with msgspec
+        page_table._seen = seen
+        try:
+            plain = parse_simple_page(data, "application/json", PAGE, index=PAGE)
+        except VinstallError:
+            plain = None
+        try:
+            table = page_table.read_page(
+                data, "application/json", PAGE, index=PAGE, project="demo"
+            ).links
+            links = [*table]
+        except VinstallError:
+            links = None
+        assert (plain is None) == (links is None)
+        if plain is not None and links is not None:
+            assert Counter(map(repr, links)) == Counter(map(repr, plain))
+
+
+class _Socket:
+    """A server's whole answer, in pieces of two sizes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def sendall(self, data: bytes) -> None:
+        """Take a request."""
+
+    def recv(self, size: int) -> bytes:
+        """Give the next piece."""
+        size = min(size, 7 if len(self.data) % 2 else 300)
+        piece, self.data = self.data[:size], self.data[size:]
+        return piece
+
+
+def _http(data: bytes) -> None:
+    connection = _Connection(_Socket(data), ("http", "a", 80))  # type: ignore[arg-type]
+    try:
+        answer = connection.exchange(Wire(1.0, _no_context), "GET", b"")
+        body = b"".join(answer.iter_raw())
+    except WireError:
+        return
+    assert 200 <= answer.status_code < 600
+    assert len(body) <= len(data)
+    assert not any("\r" in text or "\n" in text for text in answer.headers.values())
+
+
+def _no_context() -> ssl.SSLContext:
+    raise AssertionError("nobody asked for TLS")
+
+
+def _publisher(data: bytes) -> None:
+    try:
+        publisher = parse_publisher(_text(data))
+    except ValueError:
+        return
+    assert parse_publisher(str(publisher)) == publisher
 
 
 def _metadata(data: bytes) -> None:
@@ -213,6 +278,11 @@ _PROFILE = (
     'schema = 1\n[target]\ntags = ["py3-none-any"]\n[target.markers]\nos_name = "posix"\n'
     '[supported.x86_64]\nlevel = ["v3", "v2"]\n'
 )
+_ANSWERS = (
+    b'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nETag: "x"\r\n\r\nabc',
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 404 Not Found\r\nConnection: close\r\n\r\nabc",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nX: y\r\n\r\n",
+)
 _WHEEL_FILE = make_wheel("demo").content
 
 TARGETS = {
@@ -221,6 +291,9 @@ TARGETS = {
     ),
     "variants": Target(_variants, (json.dumps(_DOCUMENT).encode(),), 4096),
     "simple-json": Target(_simple_json, (json.dumps(_PAGE_JSON).encode(),), 2048),
+    "page-table": Target(_page_table, (json.dumps(_PAGE_JSON).encode(),), 2048),
+    "http": Target(_http, _ANSWERS, 1024),
+    "publisher": Target(_publisher, (b"github:a/b@c.yml", b"https://gitlab.com/a/b"), 200),
     "simple-html": Target(_simple_html, (_PAGE_HTML.encode(),), 2048),
     "metadata": Target(_metadata, (_METADATA.encode(),)),
     "record": Target(_record, (b'a/b.py,sha256=x_-,12\n"c,d",,\n',)),

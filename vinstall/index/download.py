@@ -7,6 +7,7 @@ apart from a file that is another one: the length is compared first.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import threading
@@ -31,6 +32,7 @@ _PARTS = "parts-v1"
 _WHOLE = "whole-v1"
 _ACTIVE: set[str] = set()
 _ACTIVE_LOCK = threading.Lock()
+_NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _STEP = 256 * 1024
 """Bytes between two progress events."""
 _GOOD_PROGRESS = 64 * 1024
@@ -50,6 +52,10 @@ class DownloadedFile:
     path: Path
     sha256: str
     size: int
+
+
+class TooLongError(IndexAccessError):
+    """More came than the index promises."""
 
 
 class Downloader:
@@ -178,8 +184,9 @@ class Downloader:
         except HashMismatchError:
             _forget(part)
             raise
-        except BaseException:
-            if self._cache is not None and part.parent == self._cache / _PARTS:
+        except BaseException as error:
+            is_cached = self._cache is not None and part.parent == self._cache / _PARTS
+            if is_cached and not isinstance(error, TooLongError) and not _filled_the_disk(error):
                 _leave_for_later(part)
             else:
                 _forget(part)
@@ -328,11 +335,18 @@ class _Transfer:
             self._observer.receive(TransferStarted(self._key, self._link.filename, total))
             if goes_on:
                 self._observer.receive(TransferAdvanced(self._key, begun))
+        promised = self._link.size
         untold = 0
         with self._part.open("ab") as file:
             for piece in stream:
                 file.write(piece)
                 self.body.add(piece)
+                if promised is not None and self.body.size > promised:
+                    raise TooLongError(
+                        f"{self._link.filename} is not the file that the index promises",
+                        f"it is longer than {promised} bytes",
+                        "Do not install it. The file was changed, or a proxy altered it.",
+                    )
                 untold += len(piece)
                 if untold >= _STEP:
                     self._observer.receive(TransferAdvanced(self._key, untold))
@@ -378,6 +392,12 @@ def _adopt_part(folder: Path, digest: str, part: Path) -> None:
             return
 
 
+def _filled_the_disk(error: BaseException) -> bool:
+    """Whether there was no room for a file: then its beginning is not left to take room."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in _NO_ROOM
+
+
 def _forget(part: Path) -> None:
     """Remove an unfinished file that is of no use."""
     with contextlib.suppress(OSError):
@@ -420,9 +440,9 @@ def _read_part(part: Path) -> tuple[int, str]:
 def _validator_of(stream: Stream) -> str:
     """What tells whether the file is still the same: a strong ``ETag``, else the date."""
     etag = stream.headers.get("etag", "")
-    if etag and not etag.startswith("W/"):
-        return etag
-    return stream.headers.get("last-modified", "")
+    if etag.startswith("W/") or not etag:
+        etag = stream.headers.get("last-modified", "")
+    return etag if etag.isascii() and etag.isprintable() else ""
 
 
 def _total_of(stream: Stream, offset: int) -> int | None:

@@ -84,9 +84,11 @@ def freshness_of(headers: Mapping[str, str], now: float) -> Freshness | None:
         seconds = 0.0
     age = headers.get("age", "")
     seconds -= float(age) if age.isdecimal() else 0.0
-    return Freshness(
-        now + max(seconds, 0.0), headers.get("etag", ""), headers.get("last-modified", "")
+    etag, modified = (
+        value if value.isascii() and value.isprintable() else ""
+        for value in (headers.get("etag", ""), headers.get("last-modified", ""))
     )
+    return Freshness(now + max(seconds, 0.0), etag, modified)
 
 
 class ResponseCache:

@@ -13,13 +13,14 @@ import re
 import select
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Iterator, Mapping
 
-Kind = Literal["connect", "connect-timeout", "timeout", "lost", "broken", "protocol"]
+Kind = Literal["connect", "connect-timeout", "timeout", "slow", "lost", "broken", "protocol"]
 _PLAIN_URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9.-]+)(?::(?P<port>[0-9]{1,5}))?"
     r"(?P<path>/(?!/)[!-\"$-~]*)?"
@@ -27,7 +28,14 @@ _PLAIN_URL = re.compile(
 _DOTS = re.compile(r"/\.{1,2}(?:/|$|\?)")
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: ([^\x00\r\n]*))?")
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_BAD_IN_VALUE = re.compile(rb"[\r\n\x00]")
 _BLOCK = 256 * 1024
+_INTERIM_LIMIT = 20
+"""Answers before the answer (1xx)."""
+SLOW_SECONDS = 60.0
+"""So long somebody may send next to nothing."""
+SLOW_BYTES = 6000
+"""What has to come in that time."""
 _HEAD_LIMIT = 256 * 1024
 """Bytes of a status line with its headers."""
 _IDLE_LIMIT = 32
@@ -230,7 +238,10 @@ def is_plain(url: str) -> bool:
 class _Connection:
     """One socket, and what was read from it too early."""
 
-    __slots__ = ("__weakref__", "_rest", "has_answered", "is_at_end", "place", "socket")
+    __slots__ = (
+        *("__weakref__", "_arrived", "_rest", "_waited"),
+        *("has_answered", "is_at_end", "place", "socket"),
+    )
 
     def __init__(self, connected: socket.socket, place: tuple[str, str, int]) -> None:
         self.socket = connected
@@ -238,6 +249,8 @@ class _Connection:
         self.has_answered = False
         self.is_at_end = False
         self._rest = b""
+        self._waited = 0.0
+        self._arrived = 0
 
     def is_readable(self) -> bool:
         """Whether there is something to read, such as the end, that nobody asked for."""
@@ -260,12 +273,15 @@ class _Connection:
             raise WireError("timeout", str(error)) from error
         except OSError as error:
             raise WireError("broken", str(error)) from error
-        while True:
+        self._waited, self._arrived = 0.0, 0
+        for _ in range(_INTERIM_LIMIT):
             minor, status, phrase, headers = self._read_head()
             if status >= 200:
                 break
             if status == 101:
                 raise WireError("protocol", "the server speaks another protocol")
+        else:
+            raise WireError("protocol", "the server announces an answer without end")
         words = headers.get("connection", "").lower()
         keeps = minor == 1 and "close" not in words
         body, has_end = self._body(method, status, headers)
@@ -289,7 +305,7 @@ class _Connection:
         headers: dict[str, str] = {}
         for line in lines:
             name, colon, value = line.partition(b":")
-            if not colon or not _NAME.fullmatch(name) or b"\r" in value or b"\x00" in value:
+            if not colon or not _NAME.fullmatch(name) or _BAD_IN_VALUE.search(value):
                 raise WireError("protocol", "the answer has a header that is none")
             key, text = name.decode("ascii").lower(), _decode(value.strip(b" \t"))
             headers[key] = f"{headers[key]}, {text}" if key in headers else text
@@ -369,12 +385,20 @@ class _Connection:
         return self._receive(min(size, _BLOCK))
 
     def _receive(self, size: int = 65536) -> bytes:
+        begun = time.perf_counter()
         try:
-            return self.socket.recv(size)
+            piece = self.socket.recv(size)
         except TimeoutError as error:
             raise WireError("timeout", str(error)) from error
         except (OSError, ValueError) as error:
             raise WireError("broken", str(error)) from error
+        self._waited += time.perf_counter() - begun
+        self._arrived += len(piece)
+        if self._waited > SLOW_SECONDS:
+            if self._arrived < SLOW_BYTES:
+                raise WireError("slow", f"{self._arrived} bytes came in {self._waited:.0f} s")
+            self._waited, self._arrived = 0.0, 0
+        return piece
 
 
 def _decode(text: bytes) -> str:
