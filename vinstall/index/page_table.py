@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from vinstall.distributions.link import Link
 
 _PLAIN_VERSION = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
+_LONG_FILE = 4000
+_LONG_NUMBER = re.compile(rb"[0-9]{4000}")
 _IMPORT_PAYS = 512 * 1024
 """Bytes of pages that ``json`` reads in the time of the import of ``msgspec``."""
 _seen = 0
@@ -225,6 +227,8 @@ def _read_with_msgspec(data: bytes) -> tuple[object, object, _Files] | None:
         found, raw = (decoder.decode(data) for decoder in _decoders)
     except (ValueError, msgspec.MsgspecError, RecursionError):
         return None
+    if any(len(text) > _LONG_FILE and _LONG_NUMBER.search(text) for text in raw.files):
+        return None  # ``json`` would refuse it later, when a link is made of it
     files = _Files(
         [file.filename for file in found.files],
         [file.url for file in found.files],
