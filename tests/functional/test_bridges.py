@@ -334,7 +334,7 @@ def test_a_release_with_real_variants_wins(world: World) -> None:
     ("machine", "project", "words"),
     [
         (cuda_machine("11.8"), "torch", "needs CUDA 12.8, and the driver here offers 11.8"),
-        ({"nvidia": {}}, "torch", "3.0 GB"),
+        ({"nvidia": {}}, "torch", " GB for it, and this machine has nothing of that"),
         (cuda_machine("12.8"), "torch", ""),
     ],
     ids=["old-driver", "no-gpu", "fits"],

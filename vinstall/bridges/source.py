@@ -62,6 +62,7 @@ class BridgedSource:
         markers: The marker environment of the target.
         read_pages: Reads (index URL, project) pairs, several at once; an index that does
             not have the project gives nothing.
+        begin_pages: Begins to read such pages; never raises.
         tell: Receives a sentence for the user, each once.
     """
 
@@ -76,6 +77,7 @@ class BridgedSource:
         local_versions: frozenset[str],
         markers: Mapping[str, str],
         read_pages: Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[Link]]],
+        begin_pages: Callable[[Sequence[tuple[str, str]]], None],
         tell: Callable[[str], None],
     ) -> None:
         self._inner = inner
@@ -86,6 +88,7 @@ class BridgedSource:
         self._locals = local_versions
         self._markers = markers
         self._read_pages = read_pages
+        self._begin_pages = begin_pages
         self._tell = tell
         self._family_of: dict[str, Family] = {}
         self._helpers: dict[str, list[tuple[Family, Build]]] = {}
@@ -146,18 +149,20 @@ class BridgedSource:
         return _make_metadata(variants, f"the bridge {family}")
 
     def prefetch_links(self, projects: Iterable[str]) -> None:
-        """Begin to fetch pages of the user's own indexes."""
+        """Begin to fetch pages, those of builds that the machine can use among them."""
         wanted = []
+        pages: list[tuple[str, str]] = []
         for project in projects:
             wanted.append(project)
             family = self._family_of.get(project)
-            if family is not None:
-                wanted += [
-                    build.sister_of(project)
-                    for build in self._iter_builds(family, project)
-                    if build.how == "sister" and build.label in self._usable.get(family.name, ())
-                ]
+            if family is None or project in self._links or project in self._variants.disabled:
+                continue
+            usable = self._find_usable(family)
+            builds = [one for one in self._iter_builds(family, project) if one.label in usable]
+            wanted += [one.sister_of(project) for one in builds if one.how == "sister"]
+            pages += [(url, project) for _, _, url in self._list_places(family, builds)]
         self._inner.prefetch_links(wanted)
+        self._begin_pages(pages)
 
     def prefetch_metadata(self, links: Iterable[Link]) -> None:
         """Begin to fetch core metadata of the real files."""
@@ -265,28 +270,31 @@ class BridgedSource:
         self, family: Family, project: str, builds: Sequence[Build]
     ) -> dict[str, dict[str, Sequence[Link]]]:
         """Name of the URL → label → the links of the project there."""
-        wanted: list[tuple[str, str, str]] = []
         for build in builds:
-            if build.how != "index":
-                continue
-            key = (family.name, build.url)
-            reason = self._places.closed.get(key)
-            if reason is not None:
+            reason = self._places.closed.get((family.name, build.url))
+            if build.how == "index" and reason is not None:
                 self._tell_once(
                     f"Builds of {project} that the bridge {family.name} would look for are left "
                     f"out: {reason}"
                 )
-                continue
-            place = (build.url, build.label, self._places.urls[key])
-            if place not in wanted:
-                wanted.append(place)
-        pages = self._read_pages(
-            [(template.replace("{label}", label), project) for _, label, template in wanted]
-        )
+        places = self._list_places(family, builds)
+        pages = self._read_pages([(url, project) for _, _, url in places])
         found: dict[str, dict[str, Sequence[Link]]] = {}
-        for (name, label, _), links in zip(wanted, pages, strict=True):
+        for (name, label, _), links in zip(places, pages, strict=True):
             found.setdefault(name, {})[label] = links
         return found
+
+    def _list_places(
+        self, family: Family, builds: Iterable[Build]
+    ) -> tuple[tuple[str, str, str], ...]:
+        """(name of the URL, label, URL) for builds on other indexes that may be asked."""
+        places: dict[tuple[str, str, str], None] = {}
+        for build in builds:
+            key = (family.name, build.url)
+            if build.how == "index" and key not in self._places.closed:
+                url = self._places.urls[key].replace("{label}", build.label)
+                places[build.url, build.label, url] = None
+        return tuple(places)
 
     def _find_helper(self, project: str) -> tuple[Link, ...]:
         """The files of a project that only the indexes of bridges have."""

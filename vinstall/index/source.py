@@ -135,13 +135,17 @@ class IndexSource:
         Raises:
             IndexAccessError: An index can not be read.
         """
-        jobs: list[tuple[str, Callable[[], Sequence[Link]]]] = [
-            (f"{index} {project}", partial(self._read_other_page, index, project))
+        self.begin_pages(wanted[1:])
+        return tuple(
+            self._links.get(f"{index} {project}", partial(self._read_other_page, index, project))
             for index, project in wanted
-        ]
-        for key, job in jobs[1:]:
-            self._links.begin(key, job)
-        return tuple(self._links.get(key, job) for key, job in jobs)
+        )
+
+    def begin_pages(self, wanted: Iterable[tuple[str, str]]) -> None:
+        """Begin to read such pages; never raises."""
+        for index, project in wanted:
+            job = partial(self._read_other_page, index, project)
+            self._links.begin(f"{index} {project}", job)
 
     def _read_other_page(self, index: str, project: str) -> Sequence[Link]:
         try:

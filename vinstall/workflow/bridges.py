@@ -200,6 +200,7 @@ def make_bridging(
             - {""},
             context.target.markers,
             context.source.read_pages,
+            context.source.begin_pages,
             lambda sentence: context.observer.receive(Noted(sentence, verbosity=0)),
         ),
         members,

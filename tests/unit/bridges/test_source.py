@@ -62,6 +62,7 @@ class World:
         )
         self.pages: dict[tuple[str, str], list[Link]] = {}
         self.read: list[tuple[str, str]] = []
+        self.begun: list[tuple[str, str]] = []
         self.told: list[str] = []
 
     def read_pages(self, wanted: Sequence[tuple[str, str]]) -> list[list[Link]]:
@@ -86,6 +87,7 @@ class World:
             locals_,
             MARKERS,
             self.read_pages,
+            self.begun.extend,
             self.told.append,
         )
 
@@ -237,3 +239,13 @@ def test_other_projects_are_the_users_own() -> None:
     links = [wheel("other", "1.0")]
     world = World(other=links)
     assert world.bridged().find_links("other") == links
+
+
+def test_pages_are_begun_ahead_once_for_each_index() -> None:
+    world = World(frame=[wheel("frame", "2.9.0")])
+    source = world.bridged()
+    source.prefetch_links(["frame", "other"])
+    assert world.begun == [(f"{URL}cu128/", "frame"), (f"{URL}cpu/", "frame")]
+    closed = World(frame=[wheel("frame", "2.9.0")])
+    closed.bridged(places=Places({}, {("frame", "frame"): "closed"})).prefetch_links(["frame"])
+    assert closed.begun == []
