@@ -184,6 +184,44 @@ def test_an_answer_is_kept_until_the_environment_changes(
     assert counted.starts == 2
 
 
+def make_environment(folder: Path) -> Path:
+    venv.create(folder, with_pip=False, symlinks=True)
+    return folder / "bin" / "python"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interpreters are copied there")
+def test_one_environment_tells_of_another_of_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = make_environment(tmp_path / "one"), make_environment(tmp_path / "two")
+    cache = tmp_path / "cache"
+    probe(first, cache)
+    expected = probe(second)
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "vinstall.environment.interpreter._probe_child", lambda python: asked.append(python)
+    )
+    found = probe(second, cache)
+    assert asked == []
+    assert found == expected
+    assert found.prefix == str(tmp_path / "two")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interpreters are copied there")
+@pytest.mark.parametrize("name", ["start.pth", "sitecustomize.py"])
+def test_an_environment_with_code_that_runs_at_the_start_is_asked_itself(
+    tmp_path: Path, name: str
+) -> None:
+    first, second = make_environment(tmp_path / "one"), make_environment(tmp_path / "two")
+    cache = tmp_path / "cache"
+    packages = probe(first, cache).paths["purelib"]
+    hook = Path(packages.replace(f"{os.sep}one{os.sep}", f"{os.sep}two{os.sep}"), name)
+    seen = tmp_path / "seen"
+    hook.write_text(f"import pathlib; pathlib.Path({str(seen)!r}).touch()\n")
+    probe(second, cache)
+    assert seen.exists()
+
+
 def test_without_a_cache_it_is_asked_each_time(environment: Environment) -> None:
     counted = Counted(environment)
     probe(counted.python)

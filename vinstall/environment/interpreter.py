@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _FORMAT = 3
 _PROBE_SECONDS = 30
 _OLDEST = (3, 8)
+_PYTHON_VARIABLES = ("PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONPATH")
 _TOOL_RECEIPTS = ("pipx_metadata.json", "uv-receipt.toml")
 
 
@@ -49,6 +50,16 @@ def find_python(settings: TargetSettings, environment: Mapping[str, str]) -> str
 def _python_of(text: str) -> str:
     """The interpreter that a path or a name stands for."""
     path = Path(text).expanduser()
+    try:
+        path.stat()
+    except PermissionError as error:
+        raise InterpreterError(
+            f"The Python interpreter {text} can not be used",
+            words_of(error),
+            "Name one that you may read, or run the command as its owner.",
+        ) from error
+    except (OSError, ValueError):
+        pass
     if path.is_dir():
         for name in ("bin/python", "Scripts/python.exe", "bin/python3", "python.exe"):
             if (path / name).exists():
@@ -97,8 +108,17 @@ def probe_target(executable: str, cache_dir: str, observer: Observer) -> Target:
         kept = _read_kept(path)
         if kept is not None:
             return kept
+    shape = None if _is_running(executable) else Shape.of(executable, cache_dir)
+    if shape is not None:
+        like = shape.find()
+        if like is not None:
+            if path is not None:
+                _keep(path, like)
+            return like
     facts = _probe_here() if _is_running(executable) else _probe_child(executable)
     target = _make_target(facts)
+    if shape is not None and _is_same_file(executable, target.executable):
+        shape.keep(target)
     if path is not None and _is_same_file(executable, target.executable):
         _keep(path, target)
     return target
@@ -208,11 +228,101 @@ def _cache_path(executable: str, cache_dir: str) -> Path | None:
             parts.append(str(path.stat().st_mtime_ns))
         except OSError:
             parts.append("-")
-    names = ("PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONPATH")
-    parts += [os.environ.get(name, "") for name in names]
+    parts += [os.environ.get(name, "") for name in _PYTHON_VARIABLES]
     parts += [os.path.expanduser("~"), str(int(_is_running(executable))), *_describe_system()]  # noqa: PTH111
     text = "\0".join(parts).encode("utf-8", "surrogateescape")
     return Path(cache_dir) / "interpreters-v1" / f"{hashlib.sha256(text).hexdigest()[:32]}.json"
+
+
+class Shape:
+    """What a plain virtual environment has in common with all others of its kind.
+
+    Two environments of one base interpreter differ in nothing but their place, as long as
+    nothing in them runs when Python starts: then what is known of one, with another place
+    in it, is known of the other, and no child has to be asked.
+
+    Args:
+        home: The folder of the environment.
+        path: Where the facts of its kind are kept.
+    """
+
+    _PLACE = "\0"
+    _STARTED = ("sitecustomize", "usercustomize", "_manylinux")
+
+    def __init__(self, home: str, path: Path) -> None:
+        self._home = home
+        self._path = path
+
+    @classmethod
+    def of(cls, executable: str, cache_dir: str) -> Shape | None:
+        """The kind of the environment of an interpreter; ``None`` where it is not plain."""
+        import hashlib
+
+        executable = os.path.abspath(executable)  # noqa: PTH100 (links must not be followed)
+        home = Path(executable).parent.parent
+        if not cache_dir or sys.platform == "win32":
+            return None
+        try:
+            lines = (home / "pyvenv.cfg").read_text("utf-8").splitlines()
+            real = os.stat(executable)  # noqa: PTH116
+            folders = [
+                folder
+                for folder in home.glob("lib*/python*/site-packages")
+                if not folder.parent.parent.is_symlink()
+            ]
+            names = [entry.name for folder in folders for entry in os.scandir(folder)]
+        except (OSError, UnicodeDecodeError):
+            return None
+        if len(folders) != 1 or any(
+            name.endswith((".pth", ".start")) or name.startswith(cls._STARTED) for name in names
+        ):
+            return None
+        configured = {}
+        for line in lines:
+            key, _, value = line.partition("=")
+            if key.strip().lower() not in ("command", "prompt"):
+                configured[key.strip().lower()] = value.strip()
+        if configured.get("include-system-site-packages", "").lower() != "false":
+            return None
+        place = [os.path.relpath(path, home) for path in (executable, str(folders[0]))]
+        parts = [str(_FORMAT), *place, os.path.realpath(executable), str(real.st_mtime_ns)]
+        parts += [str(real.st_size), *(f"{key}={value}" for key, value in configured.items())]
+        parts += [os.environ.get(name, "") for name in _PYTHON_VARIABLES]
+        parts += [os.path.expanduser("~"), *_describe_system()]  # noqa: PTH111
+        text = "\0".join(parts).encode("utf-8", "surrogateescape")
+        name = f"{hashlib.sha256(text).hexdigest()[:32]}.json"
+        return cls(str(home), Path(cache_dir) / "environments-v1" / name)
+
+    def find(self) -> Target | None:
+        """The facts, if one of the kind was asked before."""
+        import json
+
+        try:
+            facts = json.loads(self._path.read_bytes())
+            facts = _replace_start(facts, self._PLACE, self._home)
+            return _read_target(facts)
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def keep(self, target: Target) -> None:
+        """Keep the facts of an environment for all of its kind."""
+        from dataclasses import asdict
+
+        facts = asdict(target)
+        if facts["prefix"] == self._home and facts["is_virtual"]:
+            _write_facts(self._path, _replace_start(facts, self._home, self._PLACE))
+
+
+def _replace_start(value: Any, old: str, new: str) -> Any:
+    """The same facts with another folder at the beginning of paths."""
+    if isinstance(value, str):
+        is_below = value == old or value.startswith(f"{old}{os.sep}")
+        return f"{new}{value[len(old) :]}" if is_below else value
+    if isinstance(value, dict):
+        return {name: _replace_start(one, old, new) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_replace_start(one, old, new) for one in value]
+    return value
 
 
 def _describe_system() -> list[str]:
@@ -232,23 +342,31 @@ def _read_kept(path: Path) -> Target | None:
     import json
 
     try:
-        facts = json.loads(path.read_bytes())
-        return Target(
-            **{**facts, "search_path": tuple(facts["search_path"]), "tags": tuple(facts["tags"])}
-        )
+        return _read_target(json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
+def _read_target(facts: dict[str, Any]) -> Target:
+    return Target(
+        **{**facts, "search_path": tuple(facts["search_path"]), "tags": tuple(facts["tags"])}
+    )
+
+
 def _keep(path: Path, target: Target) -> None:
-    import json
     from dataclasses import asdict
+
+    _write_facts(path, asdict(target))
+
+
+def _write_facts(path: Path, facts: object) -> None:
+    import json
 
     from vinstall.files import write_atomically
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(asdict(target)).encode())
+        write_atomically(path, json.dumps(facts).encode())
     except OSError:
         return
 
