@@ -52,21 +52,35 @@ def print_version() -> int:
 
 
 def _guard_output(command: _Command) -> int:
-    """Run a command and notice when nobody reads its output any more."""
+    """Run a command and notice when nobody reads its output any more, or it has no room."""
+    _open_missing_streams()
     try:
         status = command()
-        if sys.stdout is not None:
-            sys.stdout.flush()
     except BrokenPipeError:
-        _leave_broken_stdout()
+        _leave_broken_stdout(b"Pipe to stdout was broken")
         return BROKEN_PIPE
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_broken_stdout(b"Pipe to stdout was broken")
+        return BROKEN_PIPE
+    except OSError as error:
+        _leave_broken_stdout(f"stdout can not be written: {error.strerror}".encode())
+        return status or 1
     return status
 
 
-def _leave_broken_stdout() -> None:
+def _open_missing_streams() -> None:
+    """Write to nowhere what the caller closed (``>&-``): a change is not begun to fail at it."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
+
+
+def _leave_broken_stdout(reason: bytes) -> None:
     """Point stdout to nowhere, so that Python's own last flush does not complain."""
     try:
-        os.write(2, b"ERROR: Pipe to stdout was broken\n")
+        os.write(2, b"ERROR: %s\n" % reason)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
@@ -84,6 +98,12 @@ def _run(argv: list[str]) -> int:
     console = Console()
     holder = _Holder(console)
     restore = _turn_signals_into_interrupts()
+    try:
+        os.getcwd()  # noqa: PTH109
+    except OSError:
+        restore()
+        console.critical("The folder that the command runs in is not there any more.")
+        return 1
     try:
         return _dispatch(argv, holder)
     except VinstallError as error:

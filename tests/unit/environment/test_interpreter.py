@@ -325,3 +325,15 @@ def test_another_implementation_and_abi(tmp_path: Path) -> None:
     settings = TargetSettings(implementation="pp", abis=("pypy310_pp73",), python_version="3.10")
     found = foreign_target(make_target(tmp_path), settings)
     assert found.tags[0] == "pp310-pypy310_pp73-linux_x86_64"
+
+
+def test_an_interpreter_that_may_not_be_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, **_: object) -> object:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(InterpreterError, match="can not be used") as caught:
+        find_python(TargetSettings(python=str(tmp_path / "python")), {})
+    assert caught.value.why == "Permission denied"
