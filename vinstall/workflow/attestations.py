@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vinstall.distributions.link import Link
+    from vinstall.distributions.publisher import Publisher
     from vinstall.workflow.context import Context
 
 
@@ -31,9 +32,17 @@ def demand_attestation(context: Context, project: str, link: Link, sha256: str) 
     Raises:
         AttestationError: It is not.
     """
-    publisher = context.settings.publishers.get(project)
-    if publisher is None:
-        return
+    names = [project]
+    if link.bridge is not None:  # what a bridge shows is a file of another name, or project
+        names += [link.bridge.project, link.bridge.real_project]
+        link = link.bridge.real
+    for name in dict.fromkeys(names):
+        publisher = context.settings.publishers.get(name)
+        if publisher is not None:
+            _demand(context, name, link, sha256, publisher)
+
+
+def _demand(context: Context, project: str, link: Link, sha256: str, publisher: Publisher) -> None:
     from vinstall.index.attestations import check_provenance, load_library
 
     load_library()
