@@ -119,3 +119,44 @@ def test_several_volumes_are_refused() -> None:
     content[content.rindex(b"PK\x05\x06") + 4] = 1
     with pytest.raises(WheelFormatError, match="volumes"):
         read(bytes(content))
+
+
+def with_zip64(content: bytes, **lies: int) -> bytes:
+    """A zip file with zip64 end record and locator, some of whose numbers are others."""
+    position = content.rindex(b"PK\x05\x06")
+    size, offset = struct.unpack_from("<LL", content, position + 12)
+    said = {"disk": 0, "here": 1, "count": 1, "size": size, "offset": offset, "at": position}
+    said |= {"disks": 1, **lies}
+    record = struct.pack(
+        "<4sQHHLLQQQQ",
+        *(b"PK\x06\x06", 44, 45, 45, said["disk"], 0),
+        *(said["here"], said["count"], said["size"], said["offset"]),
+    )
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, said["at"], said["disks"])
+    end = struct.pack("<4sHHHHLLH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    return content[:position] + record + locator + end
+
+
+@pytest.mark.parametrize("number", [0, 2, 2**32, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("field", ["here", "count", "size", "offset", "at"])
+def test_zip64_end_records_that_lie_are_refused(field: str, number: int) -> None:
+    content = make_zip({"a": b"x"})
+    assert list(read(with_zip64(content))) == ["a"]
+    with pytest.raises(WheelFormatError, match=r"w\.whl is not a readable zip file"):
+        read(with_zip64(content, **{field: number}))
+
+
+@pytest.mark.parametrize("values", [[], [0], [2**63, 2**63, 2**63], [1, 2**64 - 1, 0], [1, 1, 40]])
+def test_zip64_fields_that_lie_are_refused(values: list[int]) -> None:
+    content = make_zip({"a": b"x"})
+    row, end = content.rindex(b"PK\x01\x02"), content.rindex(b"PK\x05\x06")
+    table = bytearray(content[row:end])
+    table[20:28] = b"\xff" * 8  # both sizes, and below the offset
+    table[42:46] = b"\xff" * 4
+    extra = struct.pack(f"<HH{len(values)}Q", 1, 8 * len(values), *values)
+    table[30:32] = struct.pack("<H", len(extra))
+    table += extra
+    tail = bytearray(content[end:])
+    tail[12:16] = struct.pack("<L", len(table))
+    with pytest.raises(WheelFormatError):
+        read(content[:row] + bytes(table) + bytes(tail))
