@@ -210,6 +210,25 @@ class ProcessLock:
         return True
 
 
+def find_lock_holder(path: Path) -> str:
+    """Who holds the lock on a file, as ``process 123 (vinstall)``.
+
+    Empty where the system does not tell, or nobody of this machine holds it.
+    """
+    try:
+        number = path.stat().st_ino
+        for line in Path("/proc/locks").read_text("ascii").splitlines():
+            words = line.split()  # 1: FLOCK  ADVISORY  WRITE 123 fd:00:456 0 EOF
+            if "->" in words or len(words) < 6 or words[1] != "FLOCK":
+                continue
+            if words[5].rpartition(":")[2] == str(number) and int(words[4]) > 0:
+                name = Path("/proc", words[4], "comm").read_text("utf-8", "replace").strip()
+                return f"process {words[4]} ({name})"
+    except (OSError, ValueError):
+        pass
+    return ""
+
+
 @contextlib.contextmanager
 def lock_between_processes(path: Path, timeout: float = -1) -> Iterator[None]:
     """Hold a ``ProcessLock``, whose folder is made where it is missing.

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,8 +19,6 @@ from vinstall.events import Noted
 from vinstall.install.transaction import environment_lock, recover
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.wheels import BuiltWheel
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="SIGKILL")
@@ -101,12 +100,14 @@ def test_two_processes_take_turns(tmp_path: Path) -> None:
     assert holder.stdin is not None
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
+    words: list[str] = []
     told = threading.Event()
     entered = threading.Event()
 
     class Watcher:
         def receive(self, event: object) -> None:
             if isinstance(event, Noted) and event.verbosity == 0:
+                words.append(event.text)
                 told.set()
 
     def wait() -> None:
@@ -117,6 +118,10 @@ def test_two_processes_take_turns(tmp_path: Path) -> None:
     waiting.start()
     assert told.wait(20)
     assert not entered.is_set()
+    (line,) = words
+    assert line.endswith(f" that changes {site.library}.")
+    if Path("/proc/locks").exists():
+        assert line.startswith(f"Waiting for process {holder.pid} (")
     holder.stdin.close()
     holder.wait()
     holder.stdout.close()

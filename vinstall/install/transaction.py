@@ -260,7 +260,7 @@ def environment_lock(purelib: Path, observer: Observer, *, wait: bool = True) ->
     Raises:
         InstallError: The folder can not be written, or it is not free and ``wait`` is off.
     """
-    from vinstall.files import lock_between_processes
+    from vinstall.files import find_lock_holder, lock_between_processes
 
     path = purelib / LOCK_NAME
     with contextlib.ExitStack() as stack:
@@ -270,9 +270,8 @@ def environment_lock(purelib: Path, observer: Observer, *, wait: bool = True) ->
             except InstallError:
                 if not wait:
                     raise
-                observer.receive(
-                    Noted(f"Waiting for another command that changes {purelib}.", verbosity=0)
-                )
+                who = find_lock_holder(path) or "another command"
+                observer.receive(Noted(f"Waiting for {who} that changes {purelib}.", verbosity=0))
                 stack.enter_context(lock_between_processes(path))
         except NotImplementedError:
             observer.receive(
