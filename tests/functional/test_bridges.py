@@ -377,6 +377,28 @@ def test_a_source_that_does_not_build_names_the_builds(world: World) -> None:
     assert "cuda12x: it needs nvidia ::" in failed.stderr
 
 
+def test_a_source_is_no_choice_where_wheels_have_other_names(world: World) -> None:
+    refused = world.run("install", "--dry-run", world.machine({"nvidia": {}}), "cupy")
+    assert refused.returncode == 1
+    assert "--no-binary cupy builds it" in refused.stderr
+    assert "cuda12x: it needs nvidia ::" in refused.stderr
+    # nor where an older wheel has to do
+    world.index.add(make_sdist("cupy", "15.0.0", fault="build-fails"))
+    chosen = world.choose(world.machine(cuda_machine("12.8")), "cupy")
+    assert versions(chosen)["cupy-cuda12x"] == "14.0.0"
+    built = world.choose(world.machine({"nvidia": {}}), "--no-binary=cupy", "cupy==14.0.0")
+    assert versions(built)["cupy"] == "14.0.0"
+
+
+def test_a_gpu_that_no_build_is_for_is_said(world: World) -> None:
+    world.hidden.hide("cpu", make_wheel("torch", "2.15.0+cpu"))
+    machine = world.machine(cuda_machine("12.8"))
+    result = world.run("install", "--dry-run", machine, "torch").check()
+    assert "torch-2.15.0+cpu" in result.stdout
+    assert "This machine has hardware that builds of torch 2.15.0+cpu are made for" in result.stderr
+    assert "cu130: it needs nvidia :: cuda_version_lower_bound" in result.stderr
+
+
 def test_nothing_of_bridges_is_imported_while_they_are_off(
     world: World, isolated_home: Path
 ) -> None:
@@ -552,6 +574,27 @@ def test_an_extension_follows_the_framework(world: World) -> None:
     assert versions(there) == {"torch-scatter": "2.1.2+pt28cu126"}
 
 
+def test_a_source_comes_after_another_build_of_the_framework(world: World) -> None:
+    folder = world.folder / "wheels"
+    make_wheel("torch-scatter", "2.1.2+pt29cu128").write_to(folder)
+    world.index.add(make_sdist("torch-scatter", "2.1.2", fault="build-fails"))
+    machine = world.machine(cuda_machine("13.0"))
+    chosen = world.choose(machine, "--find-links", str(folder), "torch", "torch-scatter")
+    assert versions(chosen)["torch"] == "2.9.0+cu128"
+    assert versions(chosen)["torch-scatter"] == "2.1.2+pt29cu128"
+
+
+def test_a_local_version_that_no_build_knows_is_taken_only_when_named(world: World) -> None:
+    folder = world.folder / "wheels"
+    for local in ("pt29cu128", "zebra"):
+        make_wheel("torch-scatter", f"2.1.2+{local}").write_to(folder)
+    machine = (world.machine(cuda_machine("12.8")), "--find-links", str(folder), "torch")
+    chosen = world.choose(*machine, "torch-scatter")
+    assert versions(chosen)["torch-scatter"] == "2.1.2+pt29cu128"
+    named = world.choose(*machine, "torch-scatter==2.1.2+zebra")
+    assert versions(named)["torch-scatter"] == "2.1.2+zebra"
+
+
 # Locks
 
 
@@ -617,4 +660,6 @@ def test_an_index_that_fails_is_no_silent_fallback(world: World) -> None:
         *("install", "--dry-run", "--retries=0", world.machine(cuda_machine("12.8")), "torch")
     )
     assert failed.returncode == 1
+    assert "The bridge pytorch can not look for builds of torch" in failed.stderr
     assert "/whl/cu128/torch/" in failed.stderr
+    assert "--bridge-url pytorch=URL" in failed.stderr

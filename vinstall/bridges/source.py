@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vinstall.bridges.model import contains_release, fits_platform, split_local
 from vinstall.bridges.reader import fill_template
 from vinstall.distributions.link import Bridged
-from vinstall.errors import ProjectNotFoundError
+from vinstall.errors import IndexAccessError, ProjectNotFoundError
 from vinstall.values import dataclass, field, replace
 from vinstall.variants.metadata import VariantMetadata
 from vinstall.variants.ordering import rank_variants
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vinstall.distributions.core_metadata import CoreMetadata
     from vinstall.distributions.link import Link
     from vinstall.resolution.source import PackageSource, SupportedLookup
-    from vinstall.settings import VariantSettings
+    from vinstall.settings import Names, VariantSettings
 
 INDEX_PREFIX = "bridge:"
 _NAMESPACES = ("nvidia", "amd", "intel", "x86_64", "aarch64")
@@ -64,6 +64,7 @@ class BridgedSource:
             not have the project gives nothing.
         begin_pages: Begins to read such pages; never raises.
         tell: Receives a sentence for the user, each once.
+        no_binary: Projects that are to be built from their sources.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class BridgedSource:
         read_pages: Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[Link]]],
         begin_pages: Callable[[Sequence[tuple[str, str]]], None],
         tell: Callable[[str], None],
+        no_binary: Names,
     ) -> None:
         self._inner = inner
         self._places = places
@@ -90,6 +92,7 @@ class BridgedSource:
         self._read_pages = read_pages
         self._begin_pages = begin_pages
         self._tell = tell
+        self._no_binary = no_binary
         self._family_of: dict[str, Family] = {}
         self._helpers: dict[str, list[tuple[Family, Build]]] = {}
         for family in families:
@@ -257,14 +260,49 @@ class BridgedSource:
                     behind.setdefault(bridge.real.url, replace(bridge, pinned_only=True))
                     others.setdefault(bridge.real.url, bridge.real)
             shown += more
+        for file in files:
+            # a segment that no build knows would beat all builds that are known
+            if (
+                file.local
+                and file.link.url not in behind
+                and any(build.how == "local" for build in builds)
+            ):
+                behind[file.link.url] = _stand_for_itself(family, project, file.link, file.parts[1])
+        reason = self._refuse_sources(family, project, builds, shown)
         result: list[Link] = []
         for link in own:
             others.pop(link.url, None)
-            result.append(replace(link, bridge=behind[link.url]) if link.url in behind else link)
+            if link.url in behind:
+                link = replace(link, bridge=behind[link.url])
+            elif reason and not link.is_wheel and not link.filename.endswith(".json"):
+                alone = _stand_for_itself(family, project, link, "")
+                link = replace(link, bridge=replace(alone, pinned_only=False, refused=reason))
+            result.append(link)
         result += [replace(link, bridge=behind[url]) for url, link in others.items()]
         if not result and not shown and missing is not None:
             raise missing
         return (*result, *shown)
+
+    def _refuse_sources(
+        self, family: Family, project: str, builds: Sequence[Build], shown: Sequence[Link]
+    ) -> str:
+        """Why the project's own sources are no choice; empty where they are one.
+
+        A project whose wheels have other names offers only sources under its own, and they are
+        the last thing that is wanted: a compiler's errors, or the CUDA of whoever builds.
+        """
+        if project in self._no_binary:
+            return ""
+        known = [one for one in self._iter_builds(family, project) if one.how == "sister"]
+        if not known and not (shown and any(build.how == "local" for build in builds)):
+            return ""
+        reasons = self.describe_refused(project)
+        told = "" if shown else f" ({'; '.join(reasons[:4])})" * bool(reasons)
+        fits = "but none of them fits" if reasons and not shown else "and they are chosen among"
+        return (
+            f"it is a source, and the bridge {family.name} knows wheels of the project, {fits}"
+            f"{told}; --no-binary {project} builds it"
+        )
 
     def _read_indexes(
         self, family: Family, project: str, builds: Sequence[Build]
@@ -278,7 +316,7 @@ class BridgedSource:
                     f"out: {reason}"
                 )
         places = self._list_places(family, builds)
-        pages = self._read_pages([(url, project) for _, _, url in places])
+        pages = self._read_all(family, places, project)
         found: dict[str, dict[str, Sequence[Link]]] = {}
         for (name, label, _), links in zip(places, pages, strict=True):
             found.setdefault(name, {})[label] = links
@@ -309,7 +347,7 @@ class BridgedSource:
             ):
                 asked = True
                 url = self._places.urls[key].replace("{label}", build.label)
-                for page in self._read_pages([(url, project)]):
+                for page in self._read_all(family, [(build.url, build.label, url)], project):
                     found.update((link.filename, link) for link in page)
         if not asked:
             return tuple(self._inner.find_links(project))
@@ -318,6 +356,19 @@ class BridgedSource:
                 f"No index knows {project}", "only the indexes of a bridge are asked for it"
             )
         return tuple(found.values())
+
+    def _read_all(
+        self, family: Family, places: Sequence[tuple[str, str, str]], project: str
+    ) -> Sequence[Sequence[Link]]:
+        try:
+            return self._read_pages([(url, project) for _, _, url in places])
+        except IndexAccessError as error:
+            names = " or ".join(dict.fromkeys(f"--bridge-url {name}=URL" for name, _, _ in places))
+            raise IndexAccessError(
+                f"The bridge {family.name} can not look for builds of {project}",
+                str(error),
+                f"Name a place that can be reached with {names}, or go without: --no-bridge.",
+            ) from error
 
     def _tell_once(self, sentence: str) -> None:
         if sentence not in self._told:
@@ -418,6 +469,11 @@ def _describe(
         requirements=(f"{project}[{build.extra}]=={public}",) if build.extra else (),
         agree=family.agreement_of(agree, label),
     )
+
+
+def _stand_for_itself(family: Family, project: str, link: Link, version_text: str) -> Bridged:
+    """The description of a file that no build of the family stands for."""
+    return Bridged(family.name, "", project, link, project, version_text, pinned_only=True)
 
 
 def _find_real_variants(links: Iterable[Link]) -> frozenset[str]:

@@ -37,7 +37,7 @@ def iter_explanation(explanation: Explanation, *, everything: bool = False) -> I
         yield from _iter_project(project, everything)
     if any(project.builds for project in explanation.projects):
         yield ""
-        yield "* chosen   + fits, and ranks after it   - does not fit"
+        yield "* chosen   + fits, and ranks after it   - does not fit, or can not be had"
 
 
 def _iter_machine(part: MachinePart, everything: bool) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _iter_project(project: ExplainedProject, everything: bool) -> Iterator[str]:
 
 
 def _iter_build(build: Build) -> Iterator[str]:
-    mark = {"chosen": "*", "fits": "+", "refused": "-"}.get(build.status, " ")
+    mark = {"chosen": "*", "fits": "+", "refused": "-", "unmet": "-"}.get(build.status, " ")
     rank = f" {build.rank}." if build.rank else ""
     through = f" (through the bridge {build.bridge})" if build.bridge else ""
     yield f"  {mark}{rank} {build.filename or build.label}{through}"

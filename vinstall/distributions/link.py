@@ -31,6 +31,8 @@ class Bridged:
         agree: Name → value of what has to be the same in one environment.
         pinned_only: Whether it is the real file under its own version, for requirements that
             name a local version.
+        refused: Why the plain project's own file is no choice while the bridge is on; empty
+            for all others.
     """
 
     family: str
@@ -45,6 +47,7 @@ class Bridged:
     requirements: tuple[str, ...] = ()
     agree: Mapping[str, str] = field(default_factory=dict, hash=False)
     pinned_only: bool = False
+    refused: str = ""
 
     @property
     def is_sister(self) -> bool:

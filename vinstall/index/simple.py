@@ -42,7 +42,7 @@ _JSON_TYPE = re.compile(r"application/vnd\.pypi\.simple\.(v\d+|latest)\+json|app
 _HTML_TYPE = re.compile(
     r"application/vnd\.pypi\.simple\.(v\d+|latest)\+html|text/html|application/xhtml\+xml"
 )
-_MAX_SIZE = 1 << 60
+_MAX_SIZE = 1 << 63
 _HASH = re.compile(r"(sha512|sha384|sha256|sha224|sha1|md5|blake2b)=([0-9a-fA-F]+)")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 

@@ -239,7 +239,8 @@ class ProviderQuery:
             }
             source = f"profile {self._profile.origin}"
             reason = "" if features else self._profile.supported.reasons.get(namespace, "")
-            return ProviderReport(namespace, source, features, reason=reason)
+            present = any(features.values())
+            return ProviderReport(namespace, source, features, present=present, reason=reason)
         if decision.plugin is not None:
             return self._report_plugin(namespace, decision.plugin)
         if decision.kind == "package":

@@ -53,7 +53,7 @@ _MOST_COMBINATIONS = 256
 """Alternatives of one wheel that are tried; no honest wheel has as many."""
 
 RefusalKind = Literal[
-    "format", "tags", "requires-python", "yanked", "hash", "variant", "label", "binary"
+    "format", "tags", "requires-python", "yanked", "hash", "variant", "label", "binary", "source"
 ]
 
 
@@ -404,7 +404,9 @@ class _Sorter:
         only_binary = self.release.project in resolve.only_binary and not self.direct
         for link in self.release.files:
             if not link.is_wheel:
-                if only_binary:
+                if link.bridge is not None and link.bridge.refused:
+                    self.refuse(link.filename, "source", link.bridge.refused)
+                elif only_binary:
                     self.refuse(link.filename, "binary", "only wheels are allowed (--only-binary)")
                 elif self._passes(link, ""):
                     self.sdists.append(link)
@@ -572,7 +574,7 @@ def _build_of(link: Link) -> str:
 def _pinned_variant(link: Link) -> ChosenVariant | None:
     """What a file is that a requirement names by its local version; ``None`` for others."""
     bridge = link.bridge
-    if bridge is None:
+    if bridge is None or not bridge.label:
         return None
     return ChosenVariant(
         bridge.label if bridge.properties else NULL_LABEL,

@@ -202,6 +202,7 @@ def make_bridging(
             context.source.read_pages,
             context.source.begin_pages,
             lambda sentence: context.observer.receive(Noted(sentence, verbosity=0)),
+            context.settings.resolve.no_binary,
         ),
         members,
     )
@@ -328,6 +329,8 @@ def _find_fault(context: Context, family: Family, candidate: Candidate) -> str:
             continue
         if contains_release(plain.releases, public) and fits_platform(plain.platforms, markers):
             if not plain.properties or _supports(context, plain.properties):
+                return ""
+            if not any(counts(one) and _supports(context, one.properties) for one in family.builds):
                 return ""
             return _tell_unsuited(context, plain.properties, plain.megabytes)
     return ""

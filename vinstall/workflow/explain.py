@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vinstall.values import dataclass, field
+from vinstall.values import dataclass, field, replace
 from vinstall.variants.properties import NULL_LABEL, iter_properties
 from vinstall.workflow.context import Context
 from vinstall.workflow.resolving import gather, resolve_requests
@@ -50,7 +50,8 @@ class Build:
     Attributes:
         filename: Its name.
         label: Its variant label; empty for none.
-        status: ``chosen``, ``fits`` (another ranks before it) or ``refused``.
+        status: ``chosen``, ``fits`` (another ranks before it), ``unmet`` (it ranks before the
+            chosen one, but what it needs can not be had) or ``refused``.
         rank: Position among what fits, from 1; 0 for a refused one.
         reason: Why it ranks there, or why it is refused.
         properties: What it was built for.
@@ -124,8 +125,6 @@ def run_explain(settings: Settings, observer: Observer) -> Explanation:
     Raises:
         VinstallError: It can not be resolved.
     """
-    from vinstall.values import replace
-
     settings = replace(
         settings, resolve=replace(settings.resolve, ignore_installed=True), dry_run=True
     )
@@ -193,6 +192,8 @@ def _tell_choice(change: Change, selection: Selection | None) -> str:
     if selection is None or not selection.rankings:
         return "it has no variants" if selection is not None else "it is installed already"
     refused = sum(1 for refusal in selection.refusals if refusal.label)
+    if candidate.variant is None and any(one.variant for one in selection.choices):
+        return "the non-variant wheel, since what its other builds need can not be had"
     if candidate.variant is None:
         return f"the non-variant wheel, since none of its {refused} variant wheels fits"
     if candidate.label == NULL_LABEL and candidate.variant.bridge is None:
@@ -238,6 +239,8 @@ def _iter_builds(change: Change, selection: Selection) -> list[Build]:
                 bridge=bridge.family if bridge is not None else "",
             )
         )
+    place = next((at for at, one in enumerate(builds) if one.status == "chosen"), 0)
+    builds[:place] = [_give_up(one, selection) for one in builds[:place]]
     properties = {
         label: tuple(map(str, iter_properties(entry)))
         for ranking in selection.rankings
@@ -258,6 +261,19 @@ def _iter_builds(change: Change, selection: Selection) -> list[Build]:
     )
     builds.extend(_iter_not_looked_for(selection, properties))
     return builds
+
+
+def _give_up(build: Build, selection: Selection) -> Build:
+    """A build that ranks before the chosen one: the resolver found no way to have it."""
+    needs = dict.fromkeys(
+        line
+        for choice in selection.choices
+        if choice.variant is not None and choice.variant.label == build.label
+        for line in choice.variant.requirements
+    )
+    what = f" ({', '.join(needs)}, and so on)" if needs else ""
+    reason = f"it fits, but what it needs{what} can not be had together with the rest"
+    return replace(build, status="unmet", reason=reason)
 
 
 def _iter_not_looked_for(

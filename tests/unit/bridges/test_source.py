@@ -89,6 +89,7 @@ class World:
             self.read_pages,
             self.begun.extend,
             self.told.append,
+            Names(),
         )
 
 
@@ -184,8 +185,11 @@ def test_a_pattern_fills_templates() -> None:
     (shown,) = [link for link in links if link.filename.endswith("-cu12.whl")]
     assert shown.bridge is not None
     assert shown.bridge.properties == {"nvidia": {"cuda_version_lower_bound": ("12.0",)}}
-    # what no pattern knows stays a release of its own
-    assert [link.bridge for link in links if "cu11" in link.filename] == [None]
+    # what no pattern knows would beat all builds that are known: only who names it gets it
+    (unknown,) = [link for link in links if "cu11" in link.filename]
+    assert unknown.bridge is not None
+    assert unknown.bridge.pinned_only
+    assert not unknown.bridge.label
 
 
 @pytest.mark.parametrize(
