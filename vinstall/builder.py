@@ -102,7 +102,8 @@ class Builder:
                     *self._options(),
                     *self._config_options(config_settings),
                     source,
-                ]
+                ],
+                more=self._index_variables(),
             )
             wheels = sorted(Path(scratch).glob("*.whl"))
             if status != 0 or len(wheels) != 1:
@@ -260,11 +261,12 @@ class Builder:
         cwd: Path | None = None,
         text: str | None = None,
         path: str = "",
+        more: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
         """Run a child to its end; its status and all that it printed."""
         import subprocess
 
-        variables = self._environment()
+        variables = {**self._environment(), **(more or {})}
         if path:
             variables["PATH"] = os.pathsep.join(filter(None, (path, variables.get("PATH", ""))))
         try:
@@ -291,7 +293,6 @@ class Builder:
             "pip",
             "--python",
             python,
-            "--isolated",
             "--disable-pip-version-check",
             "--no-input",
         ]
@@ -301,18 +302,11 @@ class Builder:
         options = ["--timeout", str(index.timeout), "--retries", str(index.retries)]
         if index.no_index:
             options.append("--no-index")
-        else:
-            options += ["--index-url", index.index_url]
-        for url in index.extra_index_urls:
-            options += ["--extra-index-url", url]
-        for place in index.find_links:
-            options += ["--find-links", place]
         for host in index.trusted_hosts:
             options += ["--trusted-host", host]
         for name, value in (
             ("--cert", index.cert),
             ("--client-cert", index.client_cert),
-            ("--proxy", index.proxy),
         ):
             if value:
                 options += [name, value]
@@ -323,6 +317,17 @@ class Builder:
         if request.check_build_dependencies:
             options.append("--check-build-dependencies")
         return options
+
+    def _index_variables(self) -> dict[str, str]:
+        """What may hold passwords: everybody can see the arguments of a process."""
+        index = self.index
+        variables = {
+            "PIP_INDEX_URL": "" if index.no_index else index.index_url,
+            "PIP_EXTRA_INDEX_URL": _join(index.extra_index_urls),
+            "PIP_FIND_LINKS": _join(index.find_links),
+            "PIP_PROXY": index.proxy,
+        }
+        return {name: value for name, value in variables.items() if value}
 
     def _config_options(self, more: Sequence[str]) -> Iterator[str]:
         for setting in (*self.request.config_settings, *more):
@@ -336,6 +341,16 @@ class Builder:
             if not name.startswith(("PIP_", "VINSTALL_"))
         }
         return {**kept, "PYTHONIOENCODING": "utf-8", "PIP_CONFIG_FILE": os.devnull}
+
+
+def _join(places: Sequence[str]) -> str:
+    """Places as pip reads them from a variable: apart by blanks, which they may not hold."""
+    return " ".join(
+        place
+        if not any(character.isspace() for character in place)
+        else Path(place).absolute().as_uri()
+        for place in places
+    )
 
 
 def read_build_system(project: Path) -> BuildSystem:
