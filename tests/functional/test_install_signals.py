@@ -33,22 +33,30 @@ from vinstall.install.journal import Journal
 from vinstall.install.placement import Placer
 
 first, second = (getattr(signal, name) for name in sys.argv[1:3])
-place, remove = Placer.place, Journal._remove_new
+place, link, remove = Placer.place, Placer.link, Journal._remove_new
 left = 4
 
-def interrupted_place(self, file, *, link):
+def count():
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), first)
+
+def interrupted_place(self, file, *, link):
+    count()
     place(self, file, link=link)
+
+def interrupted_link(self, source, target):
+    count()
+    return link(self, source, target)
 
 def interrupted_remove(self, path):
     os.kill(os.getpid(), second)
     remove(self, path)
     os.kill(os.getpid(), second)
 
-Placer.place, Journal._remove_new = interrupted_place, interrupted_remove
+Placer.place, Placer.link = interrupted_place, interrupted_link
+Journal._remove_new = interrupted_remove
 sys.exit(main(sys.argv[3:]))
 """
 

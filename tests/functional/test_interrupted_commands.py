@@ -23,16 +23,23 @@ import os, signal, sys
 from vinstall.cli.main import main
 from vinstall.install.placement import Placer
 
-place, left = Placer.place, 4
+place, link, left = Placer.place, Placer.link, 4
 
-def killed_place(self, file, *, link):
+def count():
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
+
+def killed_place(self, file, *, link):
+    count()
     place(self, file, link=link)
 
-Placer.place = killed_place
+def killed_link(self, source, target):
+    count()
+    return link(self, source, target)
+
+Placer.place, Placer.link = killed_place, killed_link
 sys.exit(main(sys.argv[1:]))
 """
 
