@@ -258,6 +258,11 @@ def _read_link(value: object, place: str, base: str, faults: list[str]) -> Link 
     if not isinstance(url, str):
         faults.append(f"{place} has neither url nor path")
         return None
+    try:
+        last = unquote(urlsplit(url).path.rpartition("/")[2])
+    except ValueError as error:
+        faults.append(f"{place} has no valid url: {error}")
+        return None
     hashes = value.get("hashes")
     if not isinstance(hashes, dict) or not hashes:
         faults.append(f"{place} has no hashes")
@@ -266,7 +271,7 @@ def _read_link(value: object, place: str, base: str, faults: list[str]) -> Link 
         faults.append(f"{place} has no hash that is safe, such as sha256")
         return None
     name = value.get("name")
-    filename = name if isinstance(name, str) else unquote(urlsplit(url).path.rpartition("/")[2])
+    filename = name if isinstance(name, str) else last
     size = value.get("size")
     return Link(
         url,

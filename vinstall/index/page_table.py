@@ -187,6 +187,8 @@ def _read_with_json(data: bytes) -> tuple[object, object, _Files] | None:
         version = meta.get("api-version") if isinstance(meta, dict) else None
         state = status.get("status") if isinstance(status, dict) else None
         dump = json.JSONEncoder(separators=(",", ":")).encode
+        if not isinstance(page["files"], list):
+            return None
         listed = [file for file in page["files"] if isinstance(file, dict)]
         files = _Files(
             [file.get("filename") for file in listed],

@@ -88,23 +88,30 @@ class Bridging:
         )
 
 
-def load_package_families(wanted: Names | None = None) -> tuple[Family, ...]:
+def load_package_families(wanted: Names | None = None, project: str = "") -> tuple[Family, ...]:
     """The families that vinstall brings along, by file name, which is their own.
 
     Args:
         wanted: Those to read; ``None`` for all.
+        project: Leave out families in whose files this name does not stand; empty for none.
     """
     from vinstall.bridges.reader import parse_family
 
-    return tuple(
-        parse_family(path.read_text("utf-8"), path.name)
+    texts = (
+        (path.name, path.read_text("utf-8"))
         for path in sorted(_FOLDER.glob("*.toml"))
         if wanted is None or path.stem in wanted
+    )
+    return tuple(
+        parse_family(text, name) for name, text in texts if not project or f'"{project}"' in text
     )
 
 
 def load_families(
-    settings: BridgeSettings, observer: Observer, wanted: Names | None = None
+    settings: BridgeSettings,
+    observer: Observer,
+    wanted: Names | None = None,
+    project: str = "",
 ) -> tuple[Family, ...]:
     """Families, those of the user's files in place of those of the same name.
 
@@ -112,13 +119,14 @@ def load_families(
         settings: The user's files.
         observer: Receives warnings.
         wanted: Which of the package to read; ``None`` for all.
+        project: A name that has to stand in those of the package; empty for any.
 
     Raises:
         BridgeError: A file can not be read, or is wrong.
     """
     from vinstall.bridges.reader import parse_family
 
-    found = {family.name: family for family in load_package_families(wanted)}
+    found = {family.name: family for family in load_package_families(wanted, project)}
 
     def warn(sentence: str) -> None:
         observer.receive(Warned("bridge", f"{sentence}. It is ignored."))
@@ -266,7 +274,7 @@ def find_bridge_hint(context: Context, candidate: Candidate) -> str:
     if not settings.files and candidate.project not in _read_names():
         return ""
     try:
-        families = load_families(settings, context.observer)
+        families = load_families(settings, context.observer, project=candidate.project)
     except BridgeError:
         return ""
     for family in families:
