@@ -20,8 +20,15 @@ FOLDER = ROOT / ".demo"
 PROFILE = ROOT / "fixtures" / "samples" / "profiles" / "h100.toml"
 
 
+BROKEN_PIPE = 120
+"""The exit status where nobody reads the output any more, as vinstall's own."""
+
+
 def main(arguments: list[str]) -> int:
     """Run the demonstration; give the exit status of the first command that fails."""
+    if any(word in ("-h", "--help") for word in arguments):
+        print((__doc__ or "").strip())
+        return 0
     if sys.version_info < (3, 10):  # noqa: UP036 - whoever runs this has not read pyproject.toml
         print("Python 3.10 or newer is needed.", file=sys.stderr)
         return 2
@@ -59,8 +66,13 @@ def make_environments() -> tuple[Path, Path]:
     """Make both environments anew; give their interpreters."""
     FOLDER.mkdir(exist_ok=True)
     tool, target = FOLDER / "tool", FOLDER / "environment"
-    print(f"Building vinstall and its plugins in {FOLDER.relative_to(ROOT)}/ ...")
+    print(
+        f"Building vinstall and its plugins in {FOLDER.relative_to(ROOT)}/. The first time takes "
+        "a minute or two:",
+        flush=True,
+    )
     if not interpreter(tool).exists():
+        print("  a virtual environment for vinstall", flush=True)
         try:
             subprocess.run([sys.executable, "-m", "venv", str(tool)], check=True)
         except subprocess.CalledProcessError:
@@ -68,9 +80,12 @@ def make_environments() -> tuple[Path, Path]:
             print("On Debian and Ubuntu: apt install python3-venv", file=sys.stderr)
             raise
     sources = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
-    editable = [word for path in sources for word in ("--editable", str(path))]
     pip = [str(interpreter(tool)), "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--quiet", *editable], check=True)
+    for number, path in enumerate(sources, 1):
+        what = "vinstall and its dependencies" if path == ROOT else f"the plugin {path.name}"
+        print(f"  {number} of {len(sources)}: {what}", flush=True)
+        subprocess.run([*pip, "install", "--quiet", "--editable", str(path)], check=True)
+    print(flush=True)
     shutil.rmtree(target, ignore_errors=True)
     venv.create(target, with_pip=False, symlinks=os.name != "nt")
     return interpreter(tool), interpreter(target)
@@ -104,4 +119,12 @@ def run(title: str, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        status = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # demo.py | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = BROKEN_PIPE
+    except KeyboardInterrupt:
+        status = 1
+    sys.exit(status)

@@ -70,12 +70,9 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def comparison(session: nox.Session) -> None:
-    """Compare vinstall with pip, command line by command line (many minutes)."""
+    """Compare vinstall with pip, command line by command line."""
     install_project(session, *group("test"))
-    session.run(
-        *("python", "-m", "pytest", "tests/endtoend/test_like_pip.py", "--comparison"),
-        *session.posargs,
-    )
+    session.run("python", "-m", "pytest", "tests/endtoend/test_like_pip.py", *session.posargs)
 
 
 @nox.session

@@ -62,6 +62,7 @@ class IndexSettings:
         retries: How often a request is tried again.
         keyring_provider: pip's ``--keyring-provider``.
         no_input: Whether nobody may be asked anything.
+        refresh: Projects whose pages are asked for again, however fresh they are.
         uploaded_prior_to: ISO 8601 moment; files uploaded later are ignored; empty for none.
     """
 
@@ -80,6 +81,7 @@ class IndexSettings:
     retries: int = 5
     keyring_provider: Literal["auto", "disabled", "import", "subprocess"] = "auto"
     no_input: bool = False
+    refresh: Names = Names()
     uploaded_prior_to: str = ""
 
 
@@ -193,6 +195,7 @@ class RequestSettings:
         groups: ``--group`` values.
         scripts: ``--requirements-from-script`` values.
         config_settings: ``-C`` values.
+        exists_actions: What to do with a checkout that is there: the first of ``s i w b a``.
         src: Folder of editable checkouts (``--src``); empty for the environment's.
         no_build_isolation: Whether builds see the target environment.
         check_build_dependencies: Whether they are refused where it lacks what they need.
@@ -207,6 +210,7 @@ class RequestSettings:
     scripts: tuple[str, ...] = ()
     config_settings: tuple[str, ...] = ()
     src: str = ""
+    exists_actions: tuple[str, ...] = ()
     no_build_isolation: bool = False
     check_build_dependencies: bool = False
 

@@ -147,12 +147,6 @@ MEANT = (
     Difference("file", r"^work/log\.txt differs", "The log is our own.", r"install\.log"),
     Difference(
         "error",
-        r"ERROR: (unknown command|Could not find a version|No matching distribution)",
-        "A first word that is no command is a project to install.",
-        r"command\.unknown",
-    ),
-    Difference(
-        "error",
         r"looks like a filename|ERROR: Invalid requirement:",
         "A path that does not exist, or a bad line, is one error with its place.",
         r"(uninstall\.path|install\.(path-missing|editable-missing|editable-name)"
@@ -163,6 +157,122 @@ MEANT = (
         r"^only pip: Looking in ",
         "Mistakes in what was asked for are told before anything is looked for.",
         r"file\.constraint-.*|install\..*",
+    ),
+    Difference(
+        "error",
+        r"only pip: ERROR: (Could not find a version|No matching distribution)",
+        "Where an index can not be read, that is the error, and not what it may lack.",
+        r"install\.(proxy|index-unreachable)|credentials\.(no-input|url-wrong)",
+    ),
+    Difference(
+        "status",
+        r"pip 2, vinstall 1",
+        "pip asks although nobody is there, and ends with a traceback.",
+        r"credentials\.(none|keyring-disabled)|uninstall\.no-answer",
+    ),
+    Difference(
+        "(status|error)",
+        r".",
+        "pip ends with a traceback here.",
+        r"install\.refresh-package-bad|file\.coding-unknown",
+    ),
+    Difference(
+        "status",
+        r"pip 3, vinstall 2",
+        "A wrong setting has one status; 3 says that a virtual environment is missing.",
+        r"variable\.(timeout|root-user-action)-bad|config\.bad-choice",
+    ),
+    Difference(
+        "error",
+        r"^only vinstall: ERROR: Could not find a version that satisfies the requirement early",
+        "Says the same of final versions as of all others; the reason stands below.",
+        r"install\.only-final-name|file\.only-final",
+    ),
+    Difference(
+        "line",
+        r"Obtaining ",
+        "An editable repository is told by its checkout.",
+        r"install\.(src|git-twice|svn-editable|exists-action-.*)"
+        r"|variable\.src|file\.editable-git|report\.editable-git",
+    ),
+    Difference(
+        "(status|file|line|record)",
+        r".",
+        "Two distributions with one file are refused; --allow-overlap lets one replace the other.",
+        r"install\.clash",
+    ),
+    Difference(
+        "line",
+        r"^only pip: Processing ",
+        "Missing hashes are told before anything is looked into.",
+        r"install\.require-hashes-path",
+    ),
+    Difference(
+        "(error|line)",
+        r"looks like a filename|^only pip: Processing ",
+        "pip takes it for a path, which does not exist.",
+        r"install\.url-without-at",
+    ),
+    Difference(
+        "line",
+        r"Processing \S+\.whl",
+        "Which line of a file asked for a local wheel is told when it is looked up.",
+        r"file\.hash-path",
+    ),
+    Difference(
+        "(error|line)",
+        r"THESE PACKAGES DO NOT MATCH|Expected sha256 123|Got |^only pip: Looking in",
+        "A hash of a length that no file has is refused before anything is fetched.",
+        r"file\.hash-bad",
+    ),
+    Difference(
+        "error",
+        r"ERROR: Hashes are required in --require-hashes mode",
+        "What can have no hash is told together with what has none.",
+        r"file\.hash-git",
+    ),
+    Difference(
+        "error",
+        r"ERROR: Invalid requirement:",
+        "An unknown option of a line is one error with its place.",
+        r"file\.(global-option|pylock-nested|editable-missing)",
+    ),
+    Difference(
+        "(status|text)",
+        r".",
+        "A line about what is not installed is kept as it stands.",
+        r"freeze\.file-options",
+    ),
+    Difference(
+        "file",
+        r"work/out/versioned-1\.0\.zip differs",
+        "The archive of a checkout holds the same files, packed in another way.",
+        r"download\.git",
+    ),
+    Difference("file", r"^work/log\.txt differs", "The log is our own.", r"variable\.log"),
+    Difference(
+        "(file|record)",
+        r"bin/layout-window( differs: b\"x#!|,sha256=)",
+        "The text of launchers is our own.",
+        r"install\.layout.*",
+    ),
+    Difference(
+        "record",
+        r"(etc/layout/x\.cfg|layout/layout\.h),",
+        "RECORD of --target tells where the file is, not where it was before it was moved.",
+        r"install\.layout-target",
+    ),
+    Difference(
+        "line",
+        r"^only pip: Installing collected packages: ",
+        "Options that exclude each other are refused before anything is fetched.",
+        r"install\.target-and-prefix",
+    ),
+    Difference(
+        "error",
+        r"Could not open requirements file",
+        "A file of build constraints is called a constraint file, as others are.",
+        r"install\.build-constraint-missing",
     ),
 )
 """Every difference that is meant, with its reason."""
@@ -874,6 +984,505 @@ REPORTS = tuple(
     )
 )
 
+_REPOSITORY = {"repository": "<repository>", "env:src/versioned/x.txt": "x"}
+_GIT = "git+file://{work}/repository"
+_KEYRING = """\
+#!/bin/sh
+[ "$1 $2 $3" = "--mode=creds --output=json get" ] || exit 1
+echo '{"username": "user", "password": "p@ss"}'
+"""
+_PYLOCK = """\
+lock-version = "1.0"
+created-by = "hand"
+[[packages]]
+name = "alpha"
+version = "1.0"
+[[packages.wheels]]
+url = "{files_url}/alpha-1.0-py3-none-any.whl"
+hashes = {sha256 = "HASH"}
+""".replace("HASH", "{sha256_alpha_1_0_py3_none_any_whl}")
+_PRIVATE = {"PIP_INDEX_URL": "{private}"}
+_NETRC = {"home:.netrc": "machine 127.0.0.1\nlogin user\npassword p@ss\n"}
+_PROJECT = {"project": "<project>"}
+
+ROWS = (
+    # the command line
+    Case("command.version", "--version", output="none"),
+    Case("command.version-after", "install --version", output="none"),
+    Case("command.joined", "install -ra.txt --no-deps", files={"a.txt": "beta\n"}),
+    Case("command.equals", "install --index-url={extra} alpha"),
+    Case("command.bad-option-before", "--no-such install alpha", output="none"),
+    Case("command.help-short", "list -h", output="none"),
+    Case("command.completion-zsh", "completion --zsh", output="none"),
+    Case("command.completion-fish", "completion --fish", output="none"),
+    # options of install
+    _install("editable-and-name", "-e ./project alpha", files=_PROJECT),
+    _install("pypi-url", "--pypi-url {extra} alpha"),
+    _install("file-and-name", "-r a.txt tool", files={"a.txt": "alpha<2\n"}),
+    _install("two-files", "-r a.txt -r b.txt", files={"a.txt": "alpha\n", "b.txt": "tool\n"}),
+    _install(
+        "two-constraints",
+        "-c a.txt -c b.txt beta",
+        files={"a.txt": "alpha<2\n", "b.txt": "beta<2\n"},
+    ),
+    _install("default-timeout", "--default-timeout 20 --retries 1 --resume-retries 2 alpha"),
+    _install(
+        "proxy", "--proxy http://127.0.0.1:1 --no-proxy-env --retries 0 -i http://h.invalid/ alpha"
+    ),
+    _install("cert-missing", "--cert nowhere.pem alpha"),
+    _install("client-cert-missing", "--client-cert nowhere.pem alpha"),
+    _install("keyring-provider", "--keyring-provider disabled alpha"),
+    _install("keyring-provider-bad", "--keyring-provider maybe alpha"),
+    _install("use-feature", "--use-feature truststore alpha"),
+    _install("refresh-package", "--refresh-package alpha --refresh-package :all: alpha"),
+    _install("refresh-package-bad", "--refresh-package --pre alpha"),
+    _install("index-unreachable", "-i http://127.0.0.1:1/ --retries 0 alpha"),
+    _install("extra-index-unreachable", "--extra-index-url http://127.0.0.1:1/ --retries 0 alpha"),
+    _install("no-user", "--no-user alpha"),
+    _install("implementation", "--dry-run --only-binary :all: --implementation py native"),
+    _install(
+        "abi",
+        "--dry-run --only-binary :all: --abi cp311 --implementation cp --platform win_amd64 native",
+    ),
+    _install(
+        "two-platforms",
+        "--dry-run --only-binary :all: --platform any --platform win_amd64"
+        " --python-version 3.11 native",
+    ),
+    _install("python-version", "-t there --no-deps --python-version 3.99 picky"),
+    _install("bad-python-version", "-t there --no-deps --python-version three picky"),
+    _install("only-final-name", "--only-final early early"),
+    _install("all-releases-all", "--all-releases :all: alpha"),
+    _install("pre-and-only-final", "--pre --only-final :all: alpha"),
+    _install("hashes-both", "--require-hashes --no-require-hashes alpha"),
+    _install("only-deps-with-file", "--only-deps -r a.txt", files={"a.txt": "beta\n"}),
+    _install("only-deps-and-no-deps", "--only-deps --no-deps beta"),
+    _install("user-and-target", "--user -t there alpha"),
+    _install("user-and-prefix", "--user --prefix there alpha"),
+    _install("target-and-prefix", "-t there --prefix here alpha"),
+    _install("uploaded-prior-bad", "--uploaded-prior-to soon alpha"),
+    _install("uploaded-prior-days", "--uploaded-prior-to P1D alpha"),
+    _install(
+        "config-settings-many", "-C k=1 -C k=2 --config-setting o=3 ./project", files=_PROJECT
+    ),
+    _install("config-settings-bad", "-C key ./project", files=_PROJECT),
+    _install("config-settings-editable", "-C key=value -e ./project", files=_PROJECT),
+    _install(
+        "build-constraint",
+        "--build-constraint b.txt ./project",
+        files={**_PROJECT, "b.txt": "alpha<2\n"},
+    ),
+    _install("build-constraint-missing", "--build-constraint b.txt ./project", files=_PROJECT),
+    _install(
+        "build-constraint-no-isolation",
+        "--build-constraint b.txt --no-build-isolation ./project",
+        files={**_PROJECT, "b.txt": ""},
+    ),
+    _install("build-needs", "./project", files={"project": "<project that builds with alpha>"}),
+    _install(
+        "build-needs-missing", "./project", files={"project": "<project that builds with none>"}
+    ),
+    _install(
+        "check-build-dependencies",
+        "--no-build-isolation --check-build-dependencies ./project",
+        files={"project": "<project that builds with alpha>"},
+    ),
+    _install(
+        "check-build-dependencies-there",
+        "--no-build-isolation --check-build-dependencies ./project",
+        "basic",
+        files={"project": "<project that builds with alpha>"},
+    ),
+    _install(
+        "no-build-isolation-twice",
+        "--no-build-isolation --no-build-isolation ./project",
+        files=_PROJECT,
+    ),
+    _install("no-clean", "--no-clean ./project", files=_PROJECT),
+    _install("use-pep517", "--use-pep517 ./project", files=_PROJECT),
+    _install(
+        "src", "--src there -e " + _GIT + "#egg=versioned", files={"repository": "<repository>"}
+    ),
+    _install(
+        "exists-action-wipe", "--exists-action w -e " + _GIT + "#egg=versioned", files=_REPOSITORY
+    ),
+    _install(
+        "exists-action-backup", "--exists-action b -e " + _GIT + "#egg=versioned", files=_REPOSITORY
+    ),
+    _install(
+        "exists-action-ignore", "--exists-action i -e " + _GIT + "#egg=versioned", files=_REPOSITORY
+    ),
+    _install("exists-action-bad", "--exists-action z alpha"),
+    _install(
+        "git-twice",
+        "-e " + _GIT + "#egg=versioned -e " + _GIT + "#egg=versioned",
+        files={"repository": "<repository>"},
+    ),
+    _install(
+        "git-subdirectory", "'" + _GIT + "#subdirectory=none'", files={"repository": "<repository>"}
+    ),
+    _install(
+        "git-commit-of-tag",
+        "git+file://{work}/repository@refs/tags/v1",
+        files={"repository": "<repository>"},
+    ),
+    _install(
+        "git-only-binary", "--only-binary :all: " + _GIT, files={"repository": "<repository>"}
+    ),
+    _install("hg", "hg+file://{work}/repository", files={"repository": "<repository>"}),
+    _install(
+        "svn-editable",
+        "-e svn+file://{work}/repository#egg=versioned",
+        files={"repository": "<repository>"},
+    ),
+    _install("vcs-unknown", "cvs+file://{work}/repository", files={"repository": "<repository>"}),
+    _install("layout", "layout"),
+    _install("layout-target", "-t there layout"),
+    _install("layout-prefix", "--prefix there layout"),
+    _install("clash", "clash-a clash-b"),
+    _install("circle", "circle-a"),
+    _install("sdist-target", "-t there source"),
+    _install("require-hashes-path", "--require-hashes {files}/alpha-1.0-py3-none-any.whl"),
+    _install(
+        "url-with-hash-required",
+        "--require-hashes {files_url}/alpha-1.0-py3-none-any.whl"
+        "#sha256={sha256_alpha_1_0_py3_none_any_whl}",
+    ),
+    _install("bare-url-scheme", "ftp://127.0.0.1/alpha-1.0-py3-none-any.whl"),
+    _install("zip-folder-name", "./alpha"),
+    _install("marker-extra", "'delta[fast]; python_version>\"3\"'"),
+    _install("bad-marker", "'alpha; python_versio > \"3\"'"),
+    _install("bad-version", "'alpha==one'"),
+    _install("url-without-at", "'alpha{files_url}/alpha-1.0-py3-none-any.whl'"),
+    # credentials
+    Case("credentials.none", "install alpha", variables=_PRIVATE),
+    Case("credentials.no-input", "install --no-input alpha", variables=_PRIVATE),
+    Case(
+        "credentials.url", "install alpha", variables={"PIP_INDEX_URL": "{private_with_password}"}
+    ),
+    Case("credentials.url-wrong", "install --retries 0 -i http://user:no@127.0.0.1:1/ alpha"),
+    Case("credentials.netrc", "install alpha", variables=_PRIVATE, files=_NETRC),
+    Case("credentials.extra-index", "install --extra-index-url {private_with_password} alpha tool"),
+    Case(
+        "credentials.keyring",
+        "install --keyring-provider subprocess alpha",
+        variables={**_PRIVATE, "PATH": "{work}/bin:/usr/bin:/bin"},
+        files={"bin/keyring": _KEYRING},
+    ),
+    Case(
+        "credentials.keyring-user",
+        "install --keyring-provider subprocess alpha",
+        variables={"PIP_INDEX_URL": "{private_with_user}", "PATH": "{work}/bin:/usr/bin:/bin"},
+        files={"bin/keyring": _KEYRING},
+    ),
+    Case(
+        "credentials.keyring-disabled",
+        "install --keyring-provider disabled alpha",
+        variables={**_PRIVATE, "PATH": "{work}/bin:/usr/bin:/bin"},
+        files={"bin/keyring": _KEYRING},
+    ),
+    Case(
+        "credentials.report",
+        "install --dry-run --report report.json alpha",
+        output="report",
+        variables={"PIP_INDEX_URL": "{private_with_password}"},
+    ),
+    Case("credentials.freeze-url", "install {files_url}/alpha-1.0-py3-none-any.whl#egg=alpha"),
+    # variables and files of settings
+    Case("variable.no-compile-zero", "install alpha", variables={"PIP_NO_COMPILE": "0"}),
+    Case("variable.compile", "install alpha", variables={"PIP_COMPILE": "1"}),
+    Case(
+        "variable.no-warn-script-location",
+        "install tool",
+        variables={"PIP_NO_WARN_SCRIPT_LOCATION": "0"},
+    ),
+    Case(
+        "variable.no-build-isolation",
+        "install ./project",
+        variables={"PIP_NO_BUILD_ISOLATION": "0"},
+        files={"project": "<project that builds with alpha>"},
+    ),
+    Case(
+        "variable.no-build-isolation-one",
+        "install ./project",
+        variables={"PIP_NO_BUILD_ISOLATION": "1"},
+        files={"project": "<project that builds with alpha>"},
+    ),
+    Case("variable.timeout", "install alpha", variables={"PIP_DEFAULT_TIMEOUT": "20"}),
+    Case("variable.timeout-bad", "install alpha", variables={"PIP_TIMEOUT": "soon"}),
+    Case(
+        "variable.trusted-host",
+        "install alpha",
+        variables={"PIP_TRUSTED_HOST": "{host} other.test"},
+    ),
+    Case("variable.cert-missing", "install alpha", variables={"PIP_CERT": "/nowhere.pem"}),
+    Case("variable.break-system", "install alpha", variables={"PIP_BREAK_SYSTEM_PACKAGES": "1"}),
+    Case(
+        "variable.root-user-action", "install alpha", variables={"PIP_ROOT_USER_ACTION": "ignore"}
+    ),
+    Case(
+        "variable.root-user-action-bad",
+        "install alpha",
+        variables={"PIP_ROOT_USER_ACTION": "maybe"},
+    ),
+    Case("variable.progress-bar", "install alpha", variables={"PIP_PROGRESS_BAR": "off"}),
+    Case("variable.cache-dir", "install alpha", variables={"PIP_CACHE_DIR": "{home}/.cache/other"}),
+    Case("variable.no-input", "uninstall -y alpha", "basic", variables={"PIP_NO_INPUT": "1"}),
+    Case("variable.prefer-binary", "install either", variables={"PIP_PREFER_BINARY": "1"}),
+    Case("variable.no-binary", "install either", variables={"PIP_NO_BINARY": "either"}),
+    Case(
+        "variable.build-constraint",
+        "install ./project",
+        variables={"PIP_BUILD_CONSTRAINT": "b.txt"},
+        files={"project": "<project that builds with alpha>", "b.txt": "alpha<1\n"},
+    ),
+    Case("variable.keyring", "install alpha", variables={"PIP_KEYRING_PROVIDER": "import"}),
+    Case("variable.exists-action", "install alpha", variables={"PIP_EXISTS_ACTION": "w b"}),
+    Case(
+        "variable.src",
+        "install -e " + _GIT + "#egg=versioned",
+        variables={"PIP_SRC": "{work}/there"},
+        files={"repository": "<repository>"},
+    ),
+    Case("variable.log", "install -q alpha", variables={"PIP_LOG": "{work}/log.txt"}),
+    Case(
+        "variable.verbose",
+        "list --format json",
+        "basic",
+        variables={"PIP_VERBOSE": "1"},
+        output="json",
+    ),
+    Case("variable.yes", "uninstall alpha", "basic", variables={"PIP_YES": "1"}),
+    Case(
+        "variable.exclude", "list", "basic", variables={"PIP_EXCLUDE": "alpha tool"}, output="text"
+    ),
+    Case(
+        "variable.report",
+        "install -q --dry-run alpha",
+        variables={"PIP_REPORT": "-"},
+        output="report",
+    ),
+    Case(
+        "config.named-file-hides-user",
+        "install alpha",
+        variables={"PIP_CONFIG_FILE": "{work}/my.conf"},
+        files={"my.conf": "[global]\n", "home:.config/pip/pip.conf": "[global]\nno-index = true\n"},
+    ),
+    Case(
+        "config.named-file-missing",
+        "install alpha",
+        variables={"PIP_CONFIG_FILE": "{work}/my.conf"},
+        files={"home:.config/pip/pip.conf": "[global]\nno-index = true\n"},
+    ),
+    Case(
+        "config.list-replaced",
+        "install alpha",
+        files={
+            "home:.config/pip/pip.conf": "[global]\nfind-links = {flat}\n"
+            "[install]\nfind-links = {files}\n"
+        },
+    ),
+    Case(
+        "config.list-replaced-by-variable",
+        "install alpha",
+        variables={"PIP_FIND_LINKS": "{files}"},
+        files={"home:.config/pip/pip.conf": "[global]\nfind-links = {flat}\n"},
+    ),
+    Case(
+        "config.list-and-line", "install -f {flat} alpha", variables={"PIP_FIND_LINKS": "{files}"}
+    ),
+    Case(
+        "config.undecodable",
+        "install alpha",
+        files={"home:.config/pip/pip.conf": "<latin-1>[global]\n# \xe9\n"},
+    ),
+    Case(
+        "config.no-section",
+        "install alpha",
+        files={"home:.config/pip/pip.conf": "no-index = true\n"},
+    ),
+    Case(
+        "config.quiet",
+        "install alpha",
+        files={"home:.config/pip/pip.conf": "[global]\nquiet = 1\n"},
+    ),
+    Case(
+        "config.underscores",
+        "install alpha",
+        files={"home:.config/pip/pip.conf": "[global]\nno_index = true\nfind_links = {flat}\n"},
+    ),
+    Case(
+        "config.bad-choice",
+        "install alpha",
+        files={"home:.config/pip/pip.conf": "[global]\nprogress-bar = maybe\n"},
+    ),
+    Case("config.debug", "config debug", output="none"),
+    Case("config.edit", "config edit --editor true", output="none"),
+    Case("config.edit-none", "config edit", output="none", variables={"EDITOR": "<unset>"}),
+    Case("config.two-levels", "config list --user --site", output="none"),
+    Case(
+        "config.list-user",
+        "config list --user",
+        output="text",
+        files={"home:.config/pip/pip.conf": "[global]\ntimeout = 9\n"},
+    ),
+    # requirements files
+    _file("utf-16", "<utf-16>alpha\n"),
+    _file("coding-line", "<latin-1># -*- coding: latin-1 -*-\n# \xe9\nalpha\n"),
+    _file("coding-unknown", "# coding: nothing\nalpha\n"),
+    _file(
+        "nested-folder",
+        "-r sub/b.txt\n",
+        **{"sub/b_txt": "-c c.txt\nalpha\n", "sub/c_txt": "alpha<2\n"},
+    ),
+    _file("constraint-itself", "-c a.txt\nalpha\n"),
+    _file("hash-sha512", "alpha==2.0 --hash=sha512:" + "0" * 128 + "\n"),
+    _file("hash-bad", "alpha==2.0 --hash=sha256:123\n"),
+    _file("hash-md5", "alpha==2.0 --hash=md5:" + "0" * 32 + "\n"),
+    _file(
+        "hash-url",
+        "{files_url}/alpha-1.0-py3-none-any.whl"
+        " --hash=sha256:{sha256_alpha_1_0_py3_none_any_whl}\n",
+    ),
+    _file(
+        "hash-path",
+        "{files}/alpha-1.0-py3-none-any.whl --hash=sha256:{sha256_alpha_1_0_py3_none_any_whl}\n",
+    ),
+    _file("hash-git", _GIT + "\n" + _LOCK["a.txt"], repository="<repository>"),
+    _file("hash-range", "alpha>=2 --hash=sha256:{sha256_alpha_2_0_py3_none_any_whl}\n"),
+    _file(
+        "hash-constraint",
+        "alpha==2.0 --hash=sha256:{sha256_alpha_2_0_py3_none_any_whl}\n",
+        line="--require-hashes -c a.txt alpha",
+    ),
+    _file("config-settings", "./project --config-settings=key=value\n", project="<project>"),
+    _file(
+        "config-settings-editable",
+        "-e ./project --config-settings=key=value\n",
+        project="<project>",
+    ),
+    _file("global-option", "./project --global-option=x\n", project="<project>"),
+    _file("trusted-host", "--trusted-host other.test\nalpha\n"),
+    _file("use-feature", "--use-feature truststore\nalpha\n"),
+    _file("only-final", "--only-final :all:\nearly\n"),
+    _file("all-releases", "--all-releases alpha\nalpha\n"),
+    _file("no-binary", "--no-binary either\neither\n"),
+    _file("no-require-hashes-line", "--no-require-hashes\n" + _LOCK["a.txt"] + "tool\n"),
+    _file("require-hashes-line", "--require-hashes\nalpha\n"),
+    _file("index-twice", "-i {simple}\n-i {extra}\nalpha\n"),
+    _file("editable", "-e ./project\nalpha\n", project="<project>"),
+    _file("editable-git", "-e " + _GIT + "@v1#egg=versioned\n", repository="<repository>"),
+    _file("egg-fragment", _GIT + "#egg=versioned # comment\n", repository="<repository>"),
+    _file("extras-comment", "delta[ fast , slow ] # both\n"),
+    _file("twice", "alpha\nalpha\n"),
+    _file("twice-conflict", "alpha==1.0\nalpha==2.0\n"),
+    _file("option-short-joined", "-f{flat}\n-cb.txt\nalpha\n", b_txt="alpha<4\n"),
+    _file("quoted", "'alpha'\n"),
+    _file("variable-lower", "alpha==${wanted}\n"),
+    _file("editable-missing", "-e ./nowhere\n"),
+    _file("constraint-editable", "-e ./project\n", line="-c a.txt alpha", project="<project>"),
+    _file("constraint-missing", "", line="-c nowhere.txt alpha"),
+    _file("constraint-marker", "alpha<2; python_version < '3'\n", line="-c a.txt alpha"),
+    _file("constraint-pre", "alpha<=2.1a1\n", line="-c a.txt alpha"),
+    Case("file.pylock", "install -r pylock.toml", files={"pylock.toml": _PYLOCK}),
+    Case("file.pylock-bad", "install -r pylock.toml", files={"pylock.toml": "x =\n"}),
+    Case(
+        "file.pylock-wrong-hash",
+        "install -r pylock.toml",
+        files={"pylock.toml": _PYLOCK.replace("{sha256_alpha_1_0_py3_none_any_whl}", "0" * 64)},
+    ),
+    Case(
+        "file.pylock-nested",
+        "install -r a.txt",
+        files={"a.txt": "-r pylock.toml\n", "pylock.toml": _PYLOCK},
+    ),
+    Case("file.group-not-pyproject", "install --group other.toml:dev", files={"other.toml": ""}),
+    Case("file.group-no-file", "install --group dev"),
+    Case(
+        "file.group-bad",
+        "install --group dev",
+        files={"pyproject.toml": "[dependency-groups]\ndev = [1]\n"},
+    ),
+    Case("file.url-missing", "install -r {simple}nothing.txt"),
+    Case("file.folder", "install -r folder", files={"folder": "<folder>"}),
+    # other commands
+    Case(
+        "uninstall.guards",
+        "uninstall -y --break-system-packages --root-user-action=ignore alpha",
+        "basic",
+    ),
+    Case("uninstall.file-missing", "uninstall -y -r nowhere.txt", "basic"),
+    Case("uninstall.layout", "uninstall -y layout", "layout"),
+    Case("uninstall.no-answer", "uninstall alpha", "basic", stdin=""),
+    Case("freeze.user", "freeze --user", "basic", output="text"),
+    Case(
+        "freeze.two-files",
+        "freeze -r a.txt -r b.txt",
+        "basic",
+        output="text",
+        files={"a.txt": "alpha\n", "b.txt": "tool\n"},
+    ),
+    Case(
+        "freeze.file-options",
+        "freeze -r a.txt",
+        "basic",
+        output="text",
+        files={"a.txt": "-i http://x/\n-e ./none\nalpha==9 # why\n"},
+    ),
+    Case("list.include-editable", "list --include-editable", "editable", output="text"),
+    Case("list.bad-name-excluded", "list --exclude Al.Pha", "basic", output="text"),
+    Case("show.spelled", "show ALPHA", "basic", output="text"),
+    Case(
+        "index.platform",
+        "index versions --platform win_amd64 --only-binary :all: native",
+        output="text",
+    ),
+    Case("index.all", "index versions --pre --json early", output="json"),
+    Case("index.only-final", "index versions early", output="text"),
+    Case("download.file", "download -d out -r a.txt", files={"a.txt": "alpha<2\n"}),
+    Case("download.quiet", "download -q -d out alpha"),
+    Case("download.constraint", "download -d out -c a.txt alpha", files={"a.txt": "alpha<2\n"}),
+    Case("download.hash", "download -d out -r a.txt", files=_LOCK),
+    Case("download.git", "download -d out --no-deps " + _GIT, files={"repository": "<repository>"}),
+    Case("download.folder", "download -d out --no-deps ./project", files=_PROJECT),
+    Case("download.editable", "download -d out -e ./project", files=_PROJECT),
+    Case("wheel.file", "wheel -w out -r a.txt", files={"a.txt": "source\n"}),
+    Case("wheel.fails", "wheel broken-build", output="lines"),
+    Case("wheel.editable", "wheel -w out -e ./project", files=_PROJECT),
+    Case(
+        "wheel.build-constraint",
+        "wheel -w out --build-constraint b.txt ./project",
+        files={**_PROJECT, "b.txt": ""},
+    ),
+    Case("lock.stdout", "lock -o - alpha", output="none"),
+    Case("lock.nothing", "lock", output="none"),
+    Case("inspect.user", "inspect --user", "basic", output="json"),
+    Case("check.layout", "check", "layout", output="text"),
+    Case("cache.dir", "cache dir", output="none"),
+    Case("cache.list-absolute", "cache list --format abspath", output="none"),
+    Case("cache.purge-pattern", "cache purge alpha", output="none"),
+    Case("hash.sha384", "hash -a sha384 {files}/alpha-1.0-py3-none-any.whl", output="text"),
+    Case("report.quiet-stdout", "install -qq --dry-run --report - alpha", output="report"),
+    Case(
+        "report.with-extras",
+        "install --dry-run --report report.json 'delta[slow,fast]'",
+        output="report",
+    ),
+    Case(
+        "report.constraint",
+        "install --dry-run --report report.json -c a.txt beta",
+        output="report",
+        files={"a.txt": "alpha<2\n"},
+    ),
+    Case(
+        "report.editable-git",
+        "install --dry-run --report report.json -e " + _GIT + "#egg=versioned",
+        output="report",
+        files={"repository": "<repository>"},
+    ),
+    Case("report.unwritable", "install --dry-run --report none/report.json alpha", output="none"),
+)
+
 CASES = (
     *INSTALLS,
     *CHANGES,
@@ -884,4 +1493,5 @@ CASES = (
     *LISTINGS,
     *OTHERS,
     *REPORTS,
+    *ROWS,
 )

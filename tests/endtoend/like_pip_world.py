@@ -28,8 +28,8 @@ from tests.support.environments import (
     make_environment,
     run_command,
 )
+from tests.support.fork_server import ForkServer, can_serve
 from tests.support.index import SimpleIndex
-from tests.support.pip_server import PipServer, can_serve
 from tests.support.sdist import make_sdist, source_tree, write_source_tree
 from tests.support.wheels import make_wheel, metadata_text
 
@@ -224,6 +224,21 @@ def make_packages() -> dict[str, list[Any]]:
             requires_dist=["self-ref[fast]; extra == 'all'", "alpha; extra == 'fast'"],
         ),
         make_wheel("url-needs", "1.0"),
+        make_wheel(
+            "layout",
+            "1.0",
+            entry_points={"gui_scripts": ["layout-window = layout:main"]},
+            data={
+                "headers/layout.h": "h\n",
+                "data/etc/layout/x.cfg": "x\n",
+                "purelib/layout_pure.py": "pure\n",
+                "platlib/layout_plat.py": "plat\n",
+            },
+        ),
+        make_wheel("clash-a", "1.0", files={"clash.py": "A = 1\n"}),
+        make_wheel("clash-b", "1.0", files={"clash.py": "B = 1\n"}),
+        make_wheel("circle-a", "1.0", requires_dist=["circle-b"]),
+        make_wheel("circle-b", "1.0", requires_dist=["circle-a"]),
         make_sdist("source", "1.0", requires_dist=["alpha"]),
         make_wheel("either", "1.0"),
         make_sdist("either", "1.1"),
@@ -244,6 +259,8 @@ class World:
         self.index.add(*packages["main"])
         self.index.add(make_wheel("pulled", "1.1"), yanked="it was bad")
         self.extra.add(*packages["extra"])
+        self.private = SimpleIndex(credentials=("user", "p@ss"))
+        self.private.add(make_wheel("alpha", "5.0"))
         self.flat = folder / "flat"
         self.flat.mkdir()
         self.files: dict[str, Any] = {one.filename: one for one in packages["main"]}
@@ -272,6 +289,7 @@ class World:
     def __enter__(self) -> World:
         self.index.start()
         self.extra.start()
+        self.private.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -279,6 +297,7 @@ class World:
             bench.close()
         self.index.close()
         self.extra.close()
+        self.private.close()
 
     def places(self, bench: Bench) -> dict[str, str]:
         """What ``{…}`` in a case stands for."""
@@ -286,6 +305,9 @@ class World:
             "simple": self.index.simple_url,
             "extra": self.extra.simple_url,
             "host": f"127.0.0.1:{self.index.port}",
+            "private": self.private.simple_url,
+            "private_with_password": self.private.url_with_credentials("user", "p@ss"),
+            "private_with_user": self.private.simple_url.replace("://", "://user@"),
             "files_url": self.index.file_url("alpha-1.0-py3-none-any.whl").rpartition("/")[0],
             "flat": str(self.flat),
             "files": str(self.folder / "files"),
@@ -321,7 +343,7 @@ class Bench:
         self.home = folder / "home"
         self.work = folder / "work"
         self.environment: Environment = make_environment(folder / "environment", self.home)
-        self._server: PipServer | None = None
+        self._servers: dict[Tool, ForkServer] = {}
         self._templates: dict[str, Path] = {}
         self._keep("empty")
 
@@ -362,7 +384,10 @@ class Bench:
                 special(path)
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(self.fill(text).encode())
+            encoding, text = _split_encoding(text)
+            path.write_bytes(self.fill(text).encode(encoding))
+            if text.startswith("#!"):
+                path.chmod(0o755)
 
     def command(
         self, tool: Tool, arguments: Sequence[str], variables: Mapping[str, str], stdin: str = ""
@@ -379,23 +404,24 @@ class Bench:
         whole = {name: text for name, text in whole.items() if text != "<unset>"}
         self.work.mkdir(parents=True, exist_ok=True)
         if tool == "vinstall":
-            command: list[str | Path] = [sys.executable, "-m", "vinstall"]
-            command += ["--python", self.environment.python]
+            package, python = ROOT / "vinstall", Path(sys.executable)
+            command: list[str | Path] = [python, "-m", "vinstall"]
+            arguments = ["--python", str(self.environment.python), *arguments]
             whole["PYTHONPATH"] = str(ROOT)
-        elif can_serve() and all(name.startswith("PIP_") for name in variables):
-            if self._server is None:
-                pip = _pip_folder()
-                self._server = PipServer(self.environment.python, pip, usual)
-            return self._server.run(arguments, variables=whole, cwd=self.work, stdin=stdin)
         else:
-            command = [self.environment.python, _pip_folder() / "__pip-runner__.py"]
+            package, python = _pip_folder(), self.environment.python
+            command = [python, package / "__pip-runner__.py"]
+        if can_serve() and all(name.startswith("PIP_") for name in variables):
+            if tool not in self._servers:
+                self._servers[tool] = ForkServer(python, package, usual)
+            return self._servers[tool].run(arguments, variables=whole, cwd=self.work, stdin=stdin)
         return run_command([*command, *arguments], variables=whole, cwd=self.work, stdin=stdin)
 
     def close(self) -> None:
         """End what runs."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        for server in self._servers.values():
+            server.close()
+        self._servers.clear()
 
     def run(self, tool: Tool, case: Case) -> Trace:
         """Restore, run, look."""
@@ -440,6 +466,14 @@ class Bench:
         return found
 
 
+def _split_encoding(text: str) -> tuple[str, str]:
+    """``<utf-16>text`` → encoding and text; UTF-8 where none is named."""
+    for encoding in ("utf-16", "latin-1"):
+        if text.startswith(f"<{encoding}>"):
+            return encoding, text.removeprefix(f"<{encoding}>")
+    return "utf-8", text
+
+
 def _pip_folder() -> Path:
     spec = find_spec("pip")
     assert spec is not None
@@ -482,6 +516,10 @@ def _make_static_project(path: Path) -> None:
 MAKERS: dict[str, Callable[[Path], None]] = {
     "<project>": _make_project,
     "<project with needs>": _make_static_project,
+    "<project that builds with alpha>": functools.partial(_make_project, build_requires=["alpha"]),
+    "<project that builds with none>": functools.partial(
+        _make_project, build_requires=["does-not-exist"]
+    ),
     "<project that fails>": functools.partial(_make_project, fault="build-fails"),
     "<repository>": _make_repository,
     "<folder>": lambda path: path.mkdir(parents=True),
@@ -498,6 +536,7 @@ STARTS: dict[str, list[str]] = {
     "mixed": ["install Mixed.Name_pkg local early --pre"],
     "extras": ["install delta[fast,slow]"],
     "old-style": [],
+    "layout": ["install layout clash-a"],
     "compiled": ["install --no-deps --no-compile alpha==1.0"],
 }
 """Starting environments: what pip runs to make them."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.comparison,
+    pytest.mark.xdist_group("comparison"),
     pytest.mark.skipif(os.name == "nt", reason="the command lines name devices of POSIX"),
     pytest.mark.skipif(
         int(version("pip").partition(".")[0]) < 26, reason="an older pip behaves in other ways"

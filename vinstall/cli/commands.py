@@ -226,7 +226,7 @@ def uninstall(settings: Settings, arguments: Arguments, console: Console) -> int
     """``vinstall uninstall``."""
     import sys
 
-    from vinstall.workflow.uninstall import run_uninstall
+    from vinstall.workflow.uninstall import run_uninstall, summarize_removal
 
     if not settings.request.requirements and not settings.request.files:
         raise OptionConflictError(
@@ -238,9 +238,14 @@ def uninstall(settings: Settings, arguments: Arguments, console: Console) -> int
             raise _unconfirmed()
 
         def confirm(found: InstalledDistribution, files: Sequence[str]) -> bool:
+            removed, left = summarize_removal(found.location, files)
             console.info("  Would remove:")
-            for path in files:
+            for path in removed:
                 console.info(f"    {path}")
+            if left:
+                console.info("  Would not remove (might be manually added):")
+                for path in left:
+                    console.info(f"    {path}")
             try:
                 answer = console.ask("Proceed (Y/n)? ")
             except EOFError:

@@ -42,7 +42,7 @@ def run_config(settings: Settings, arguments: Arguments, console: Console) -> in
     if action == "debug":
         return _debug(files, surroundings, console)
     if action in ("list", "get"):
-        found = _merge(files, levels[0] if levels else "", surroundings)
+        found = _merge(files, levels[0] if levels else "", surroundings, listing=action == "list")
         if action == "list":
             for key in sorted(found, key=lambda name: (name.startswith(":"), name)):
                 console.result(f"{key}={found[key]!r}")
@@ -71,9 +71,9 @@ def _check_key(text: str) -> str:
 
 
 def _merge(
-    files: Mapping[str, list[str]], level: str, surroundings: Surroundings
+    files: Mapping[str, list[str]], level: str, surroundings: Surroundings, *, listing: bool
 ) -> dict[str, str]:
-    """``section.key`` → value of all sources, or of one level."""
+    """``section.key`` → value of all sources, or of one level; variables are always listed."""
     found: dict[str, str] = {}
     for name, paths in files.items():
         if level and name != level and not (level == "user" and name == "env"):
@@ -81,7 +81,7 @@ def _merge(
         for path in paths:
             for section, items in read_pip_file(path).items():
                 found.update((f"{section}.{key}", text) for key, text in items.items())
-    if not level:
+    if listing or not level:
         found.update((f":env:.{key}", text) for key, text in _variables(surroundings))
     return found
 

@@ -1021,7 +1021,7 @@ def command_specs() -> dict[str, CommandSpec]:
             "download",
             "Download packages.",
             ("download [options] REQUIREMENT ...", "download [options] -r FILE ..."),
-            (*_TAKING, editable_options, download_options, platform_options, *_FINDING),
+            (*_TAKING, download_options, platform_options, *_FINDING),
         ),
         CommandSpec(
             "wheel",

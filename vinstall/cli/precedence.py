@@ -308,6 +308,8 @@ def _check_conflicts(line: CommandLine, values: _Values) -> None:
             if values.text(dest):
                 other = dest.partition("_")[0]
                 raise OptionConflictError(f"--user cannot be used with --{other}.")
+    if values.text("target_dir") and values.text("prefix"):
+        raise OptionConflictError("--target cannot be used with --prefix.")
     if line.command == "list":
         _check_list_conflicts(values)
     if line.command in ("install", "download"):
@@ -430,6 +432,7 @@ def _settings(
             groups=values.items("groups"),
             scripts=values.items("requirement_scripts"),
             config_settings=values.items("config_settings"),
+            exists_actions=values.items("exists_actions"),
             src=values.text("src"),
             no_build_isolation=not values.flag("build_isolation", True),
             check_build_dependencies=values.flag("check_build_dependencies"),
@@ -473,6 +476,7 @@ def _index_settings(values: _Values, surroundings: Surroundings) -> IndexSetting
         retries=int(values.text("retries", "5")),
         keyring_provider=cast("Literal['auto', 'disabled', 'import', 'subprocess']", keyring),
         no_input=values.flag("no_input"),
+        refresh=_fold_control(values.all("refresh_packages"), "--refresh-package")[0],
         uploaded_prior_to=values.text("uploaded_prior_to"),
     )
 

@@ -6,6 +6,7 @@ stderr. Everywhere else plain lines are written; ``raw`` writes ``Progress N of 
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from pathlib import Path
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from vinstall.events import Event
 
 _SMALL = 512 * 1024
+_BLANKS = re.compile(r"(?<=[\w\]])\s+(?=[<>=!~]=?)")
 _RAW_INTERVAL = 0.25
 
 
@@ -117,10 +119,10 @@ class ConsoleObserver:
 
     def _lines(self, event: Event) -> list[str]:
         if isinstance(event, Collecting):
-            return [f"Collecting {event.requirement}{_from(event.parent)}"]
+            return [f"Collecting {_tight(event.requirement)}{_from(event.parent)}"]
         if isinstance(event, AlreadySatisfied):
             return [
-                f"Requirement already satisfied: {event.requirement} in {event.location}"
+                f"Requirement already satisfied: {_tight(event.requirement)} in {event.location}"
                 f"{_from(event.parent)} ({event.version})"
             ]
         if isinstance(event, FileChosen):
@@ -210,6 +212,11 @@ class ConsoleObserver:
                 Text.from_ansi(text), soft_wrap=True
             )
         return self._progress
+
+
+def _tight(requirement: str) -> str:
+    """A requirement without the blanks that some metadata has before its specifier."""
+    return _BLANKS.sub("", requirement).replace(" ;", ";", 1)
 
 
 def _from(parent: str) -> str:

@@ -25,6 +25,7 @@ _COMMENT = re.compile(r"(^|\s+)#.*$")
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//|/|\.|\w)")
 _HASH = re.compile(r"(sha256|sha384|sha512|md5):([0-9a-fA-F]+)")
+_SYSTEMS = ("git", "hg", "svn", "bzr")
 _HASH_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128, "md5": 32}
 _DIRECT_NAME = re.compile(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?P<extras>\[[^\]]*\])?\s*@\s*(?P<url>\S.*)"
@@ -142,6 +143,13 @@ def parse_requested(
         _refuse_variant_markers(text, requirement.marker, origin)
         return replace(requirement, editable=editable)
     if _SCHEME.match(text) and not _is_windows_path(text):
+        system, plus, _ = text.partition(":")[0].partition("+")
+        if plus and system.lower() not in _SYSTEMS:
+            raise RequirementError(
+                f"Invalid requirement: {text!r}{_where(origin)}",
+                f"{system} is no version control system that is known here; "
+                f"there are {', '.join(_SYSTEMS)}",
+            )
         url, marker = split_url_marker(text)
         url, name, extras = _take_egg(url)
     else:
@@ -195,7 +203,14 @@ def _read_into(
         chain = " → ".join((*above, location))
         raise RequirementError(f"{location} includes itself", chain)
     result.locations.append(location)
-    for number, line in _iter_lines(around.read(location)):
+    try:
+        text = around.read(location)
+    except RequirementError as error:
+        if not constraint:
+            raise
+        what = error.what.replace("open requirements file", "open constraint file", 1)
+        raise RequirementError(what, error.why, error.fix) from error
+    for number, line in _iter_lines(text):
         origin = f"{location}:{number}"
         line = _VARIABLE.sub(lambda found: around.variables.get(found[1], "") or found[0], line)
         try:
@@ -350,6 +365,11 @@ def _apply_line_options(
     for name, value in options:
         if name == "--hash":
             found = _HASH.fullmatch(value)
+            if found is not None and found[1] == "md5":
+                raise RequirementError(
+                    f"Invalid requirement: {line}{_where(origin)}",
+                    "allowed hash algorithms for --hash are sha256, sha384 and sha512",
+                )
             if found is None or len(found[2]) != _HASH_LENGTHS[found[1]]:
                 raise RequirementError(
                     f"{value!r} is not a hash{_where(origin)}",

@@ -9,6 +9,7 @@ password.
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import threading
 import time
@@ -662,4 +663,4 @@ def _reason(error: Exception) -> str:
         "closed" in text or "disconnected" in text
     ):
         return "the connection ended early"
-    return text or "the connection broke"
+    return re.sub(r"\[Errno -?\d+\] ", "", text) or "the connection broke"

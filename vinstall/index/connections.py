@@ -44,6 +44,8 @@ class Connections:
         self._wires: dict[bool, Wire] = {}
         self._direct: dict[tuple[str, str, int], bool] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
+        if settings.client_cert:  # wrong is wrong, even where nobody asks for it
+            self._add_client_certificate(_unchecked_context())
 
     def client_for(self, url: str) -> httpx.Client:
         """The client that reaches a URL; made once and shared by all threads."""

@@ -164,7 +164,7 @@ class CredentialStore:
         return self._ask_command(bare, user)
 
     def _ask_module(self, keyring: object, bare: str, user: str) -> Credentials | None:
-        for service in (bare, host_of(bare)):
+        for service in self._services(bare):
             try:
                 if hasattr(keyring, "get_credential"):
                     found = keyring.get_credential(service, user or None)
@@ -183,15 +183,17 @@ class CredentialStore:
         import shutil
 
         command = shutil.which("keyring", path=self._environment.get("PATH"))
-        if command is None or not user:
+        if command is None:
             return None
+        import json
         import subprocess
 
         environment = {**self._environment, "PYTHONIOENCODING": "utf-8"}
-        for service in (bare, host_of(bare)):
+        for service in self._services(bare):
+            call = [command, "--mode=creds", "--output=json", "get", service]
             try:
                 answer = subprocess.run(
-                    [command, "get", service, user],
+                    [*call, user] if user else call,
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     env=environment,
@@ -201,10 +203,28 @@ class CredentialStore:
             except (OSError, subprocess.SubprocessError) as error:
                 self._note(f"keyring failed: {type(error).__name__}")
                 return None
-            password = answer.stdout.decode("utf-8", "replace").rstrip("\r\n")
-            if answer.returncode == 0 and password:
-                return user, password
+            if answer.returncode == 2 and b"--mode=creds" in answer.stderr:
+                self._note("keyring is too old: 25.2.1 is the first that can be asked")
+                return None
+            if answer.returncode != 0:
+                continue
+            try:
+                found = json.loads(answer.stdout.decode("utf-8"))
+                return str(found["username"]), str(found["password"])
+            except (ValueError, LookupError, TypeError):
+                self._note("keyring failed: its answer is no JSON with username and password")
+                return None
         return None
+
+    def _services(self, bare: str) -> list[str]:
+        """What keyring is asked for: the index that a URL belongs to, then its host, as pip."""
+        known = (self._settings.index_url, *self._settings.extra_index_urls)
+        indexes = [
+            split_credentials(index)[0].rstrip("/") + "/" for index in known if is_url(index)
+        ]
+        same = [index for index in indexes if host_of(index) == host_of(bare)]
+        same.sort(key=lambda index: _count_shared(index, bare), reverse=True)
+        return [*same[:1], host_of(bare)]
 
 
 def _count_shared(first: str, second: str) -> int:

@@ -179,6 +179,8 @@ class IndexSource:
 
     def _is_at_hand(self, project: str) -> bool:
         """Whether all pages of a project are kept and fresh, so that no thread is needed."""
+        if project in self._settings.refresh:
+            return False
         pinned = self._settings.pins.get(project)
         for index in (pinned,) if pinned else self._indexes():
             if not is_remote(index):
@@ -280,7 +282,8 @@ class IndexSource:
         bare = strip_credentials(url)
         secret = self._client.credential_key(url)
         kept = self._cache.find_page(bare, secret)
-        if kept is not None and kept.freshness.until > now():
+        asked_again = project in self._settings.refresh
+        if kept is not None and kept.freshness.until > now() and not asked_again:
             return kept.page.links
         validators = kept.freshness.validators if kept is not None else {}
         response = self._client.get(url, validators, accept=PAGE_TYPES)

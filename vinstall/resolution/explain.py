@@ -141,7 +141,7 @@ def _explain_single(need: Need, parent: Node | None, adapter: Adapter) -> Vinsta
         why = "no file of a version that would do fits"
     needed_by = f" (from {parent.candidate.name})" if parent is not None else ""
     if requirement.origin and parent is None:
-        needed_by = f" (from {requirement.origin})"
+        lines.insert(0, f"asked for in {requirement.origin}")
     if not fix and project.endswith((".txt", "-txt")):
         fix = f"Did you mean '-r {requirement.name}'?"
     return NoMatchingWheelError(

@@ -67,6 +67,7 @@ def run_download(
     try:
         if not build:
             check_foreign(context, needs_target=False)
+        context.sources.in_place = not build
         gathered = gather(context)
         place = _make_folder(folder)
         tell_places(context.settings.index, context.observer)
@@ -114,7 +115,14 @@ def _save(
     built = not link.is_wheel and (build or is_versioned(link.url))
     if built:
         demand_attestation(context, change.resolved.project, link, context.sources.digest(link))
-        source = context.build_wheel(link)
+        metadata = change.resolved.metadata
+        source = (
+            context.build_wheel(link)
+            if build
+            else context.sources.archive(
+                link, metadata.name, str(metadata.version), context.work_folder
+            )
+        )
         into = place / source.name
     else:
         into = place / link.filename
@@ -133,7 +141,7 @@ def _save(
             shutil.copyfile(source, into)
     except OSError as error:
         raise VinstallError(f"{into} can not be written", error.strerror or str(error)) from error
-    if built:
+    if built and source.suffix == ".whl":
         tell_built(context, (change,))
     else:
         context.observer.receive(FileSaved(str(into)))

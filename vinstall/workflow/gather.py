@@ -66,6 +66,8 @@ def gather_requirements(
     for location in request.constraints:
         found = parse_requirements_file(location, around, constraint=True)
         parsed.append(found)
+    for location in request.build_constraints:
+        parse_requirements_file(location, around, constraint=True)
     for location in request.files:
         found = parse_requirements_file(location, around)
         parsed.append(found)
@@ -121,11 +123,19 @@ def merge_file_options(settings: Settings, options: Mapping[str, list[str]]) -> 
     for text in options.get("only-binary", ()):
         only_binary, no_binary = change_format(resolve.only_binary, resolve.no_binary, text)
         resolve = replace(resolve, no_binary=no_binary, only_binary=only_binary)
+    for text in options.get("all-releases", ()):
+        pre, only_final = change_format(resolve.pre, resolve.only_final, text)
+        resolve = replace(resolve, pre=pre, only_final=only_final)
+    for text in options.get("only-final", ()):
+        only_final, pre = change_format(resolve.only_final, resolve.pre, text)
+        resolve = replace(resolve, pre=pre, only_final=only_final)
     return replace(settings, index=index, resolve=resolve)
 
 
 def change_format(names: Names, others: Names, text: str) -> tuple[Names, Names]:
-    """Apply one ``--no-binary`` or ``--only-binary`` value; the last word on a name wins."""
+    """Apply one value of two opposite options (``--no-binary`` and ``--only-binary``,
+    ``--all-releases`` and ``--only-final``); the last word on a name wins.
+    """
     from vinstall.distributions.filename import normalize_name
 
     for word in filter(None, (part.strip() for part in text.split(","))):

@@ -273,6 +273,9 @@ def tell_collecting(context: Context, resolved: Resolved) -> None:
     for change in sorted(
         resolved.plan.installs, key=lambda change: not change.resolved.requirements
     ):
+        link = change.resolved.candidate.link if change.resolved.candidate.direct else None
+        if link is not None and (link.is_file or context.sources.is_editable(link)):
+            continue  # told as Processing or Obtaining
         context.observer.receive(Collecting(change.resolved.text, _comes_from(change)))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 _SHORT_SSH = re.compile(r"(?P<user>\w+@)?(?P<host>[^/:]+):(?P<path>\w[^:]*)")
 
 
-def check_out(url: str, revision: str, folder: Path) -> str:
+def check_out(url: str, revision: str, folder: Path, actions: Sequence[str] = ()) -> str:
     """Make a folder hold a revision of a repository; an earlier checkout is moved on.
 
     Args:
         url: Of the repository, without ``git+``, revision and fragment.
         revision: Branch, tag or commit; empty for the default branch.
         folder: The checkout.
+        actions: What may be done with another thing in the folder; the first that fits:
+            ``s`` switches a repository over, ``i`` leaves it as it is, ``w`` wipes the
+            folder, ``b`` renames it, ``a`` ends the command.
 
     Returns:
         The commit.
@@ -33,15 +37,19 @@ def check_out(url: str, revision: str, folder: Path) -> str:
     Raises:
         BuildError: git can not do it, or another thing is in the folder.
     """
+    if folder.exists() and _ask_origin(folder) != url:
+        action = _choose(url, folder, actions)
+        if action == "i":
+            return _ask(["rev-parse", "HEAD"], folder)
+        if action == "s":
+            _git(["config", "remote.origin.url", url], folder, url)
+        elif action == "w":
+            shutil.rmtree(folder)
+        else:
+            folder.rename(_free_name(folder))
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         _git(["clone", "-q", "--", url, str(folder)], None, url)
-    elif _ask(["config", "--get", "remote.origin.url"], folder) != url:
-        raise BuildError(
-            f"{url} can not be checked out",
-            f"{folder} is there and holds something else",
-            "Remove the folder, or name another one with --src.",
-        )
     else:
         _git(["fetch", "-q", "--tags", "origin"], folder, url)
     commit = _find_commit(revision or "HEAD", folder)
@@ -60,6 +68,42 @@ def check_out(url: str, revision: str, folder: Path) -> str:
     if (folder / ".gitmodules").is_file():
         _git(["submodule", "update", "--init", "--recursive", "-q"], folder, url)
     return commit
+
+
+def _ask_origin(folder: Path) -> str:
+    """The URL of the repository whose checkout a folder is; empty for other folders."""
+    if not (folder / ".git").exists():
+        return ""
+    return _ask(["config", "--get", "remote.origin.url"], folder)
+
+
+def _choose(url: str, folder: Path, actions: Sequence[str]) -> str:
+    """What to do with a folder that holds something else.
+
+    Raises:
+        BuildError: The user says nothing of it, or that it ends the command.
+    """
+    for action in actions:
+        if action == "a":
+            break
+        if action != "s" or _ask_origin(folder):
+            return action
+    raise BuildError(
+        f"{redact_url(url)} can not be checked out",
+        f"{folder} is there and holds something else",
+        "Remove the folder, name another one with --src, or say what to do with it: "
+        "--exists-action w wipes it, b renames it, i leaves it, s switches a repository over.",
+    )
+
+
+def _free_name(folder: Path) -> Path:
+    """A name beside a folder that is free: ``name.bak``, ``name.bak2`` ..."""
+    number = 1
+    while True:
+        path = folder.with_name(f"{folder.name}.bak{number if number > 1 else ''}")
+        if not path.exists():
+            return path
+        number += 1
 
 
 def _find_commit(wanted: str, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Source distributions, unpacked to be built."""
+"""Source distributions, unpacked to be built; checkouts, packed to be kept."""
 
 from __future__ import annotations
 
@@ -56,3 +56,20 @@ def _check_inside(path: str, name: str) -> None:
     parts = path.replace("\\", "/").split("/")
     if path.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
         raise BuildError(f"{name} can not be unpacked", f"{path!r} leads out of its folder")
+
+
+def pack_source(project: Path, folder: Path, name: str) -> Path:
+    """Pack the files of a checkout, without those of its version control and of a build.
+
+    Args:
+        project: Folder of the project.
+        folder: Where the archive goes.
+        name: Name and version; the archive is ``name.zip``, and all lies below ``name/``.
+    """
+    into = folder / f"{name}.zip"
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(project.rglob("*")):
+            inside = path.relative_to(project)
+            if path.is_file() and not {".git", "__pycache__"} & set(inside.parts):
+                archive.write(path, f"{name}/{inside.as_posix()}")
+    return into

@@ -37,9 +37,11 @@ class Sources:
 
     Attributes:
         context: What the run works with.
+        in_place: Whether what is editable gets a wheel that points to it, or an ordinary one.
     """
 
     context: Context
+    in_place: bool = True
     _asked: dict[str, Requirement] = field(default_factory=dict)
     _settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _expected: dict[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class Sources:
     _digests: dict[str, str] = field(default_factory=dict)
     _built: dict[str, Built] = field(default_factory=dict)
     _checkouts: dict[str, Path] = field(default_factory=dict)
+    _clones: dict[str, Path] = field(default_factory=dict)
 
     def note_requirements(
         self, requirements: Iterable[Requirement], constraints: Iterable[Requirement]
@@ -150,12 +153,16 @@ class Sources:
         shown = redact_url(base)
         if self.is_editable(link):
             path = self._check_out(link) if is_versioned(link.url) else path_of(base)
-            context.observer.receive(Noted(f"Obtaining {file_url(path)}", verbosity=0))
-            return builder.build_project(path, folder, settings, shown=str(path), editable=True)
+            text = f"Obtaining {file_url(path)}{self._line_of(link)}"
+            context.observer.receive(Noted(text, verbosity=0))
+            return builder.build_project(
+                path, folder, settings, shown=str(path), editable=self.in_place
+            )
         inside = _parts_of(fragment).get("subdirectory", "")
         if base.startswith("git+"):
             path = folder / "checkout"
             commit = self._clone(base, path)
+            self._clones[link.url] = path / inside
             built = builder.build_project(path / inside, folder, settings, shown=shown)
             return replace(built, commit=commit)
         fetched = self.fetch(link)
@@ -169,6 +176,22 @@ class Sources:
 
         path = unpack_source(fetched, folder / "unpacked", link.filename or fetched.name)
         return builder.build_project(path / inside, folder, settings, shown=shown)
+
+    def _line_of(self, link: Link) -> str:
+        """Which line of a file asked for a link, as pip writes it; empty for arguments."""
+        asked = self._asked.get(link.url)
+        file, colon, line = (asked.origin if asked is not None else "").rpartition(":")
+        return f" (from -r {file} (line {line}))" if colon and line.isdecimal() else ""
+
+    def archive(self, link: Link, name: str, version: str, folder: Path) -> Path:
+        """The source of a repository as an archive, as ``download`` saves it; pip's names."""
+        self.wheel(link)
+        checkout = self._clones.get(link.url)
+        if checkout is None:
+            return self.wheel(link)
+        from vinstall.workflow.source_tree import pack_source
+
+        return pack_source(checkout, folder, f"{name}-{version}")
 
     def _clone(self, base: str, folder: Path) -> str:
         """Check a repository out to build it; the commit."""
@@ -219,7 +242,7 @@ class Sources:
         folder = (Path(settings.src) if settings.src else default).absolute() / name
         info = described["vcs_info"]
         revision = str(info.get("requested_revision", "")) if isinstance(info, dict) else ""
-        check_out(str(described["url"]), revision, folder)
+        check_out(str(described["url"]), revision, folder, settings.exists_actions)
         folder = self._checkouts[link.url] = folder / parts.get("subdirectory", "")
         return folder
 

@@ -121,3 +121,41 @@ def _is_inside(context: Context, distribution: InstalledDistribution) -> bool:
         return True
     location = Path(distribution.location).resolve()
     return Path(target.prefix).resolve() in (location, *location.parents)
+
+
+def summarize_removal(location: str, files: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What a removal takes, and what it leaves of folders that it empties, in few lines.
+
+    A folder of ``site-packages`` that belongs to the distribution is told as ``folder/*``, as
+    pip does it.
+
+    Args:
+        location: The folder of the distribution.
+        files: Absolute paths of its files.
+
+    Returns:
+        Lines for what is removed, and files that stay in the same folders; both sorted.
+    """
+    top = Path(location)
+    gone = {Path(path) for path in files}
+    removed: set[str] = set()
+    folders: set[Path] = set()
+    for path in gone:
+        try:
+            first = path.relative_to(top).parts[0]
+        except ValueError:
+            removed.add(str(path))
+            continue
+        if path == top / first:
+            if path.suffix != ".pyc":
+                removed.add(str(path))
+        elif first not in ("..", "__pycache__"):
+            folders.add(top / first)
+    removed.update(str(folder / "*") for folder in folders)
+    left = {
+        str(path)
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file() and path not in gone and path.suffix != ".pyc"
+    }
+    return sorted(removed), sorted(left)

@@ -48,7 +48,11 @@ def test_pip_reads_what_was_written(named: Path) -> None:
 def test_list_of_one_level(named: Path, capsys: pytest.CaptureFixture[str]) -> None:
     named.write_text("[global]\nretries = 2\n[install]\nfind-links =\n  a\n  b\n")
     assert main(["config", "--user", "list"]) == 0
-    assert capsys.readouterr().out == ("global.retries='2'\ninstall.find-links='\\na\\nb'\n")
+    assert capsys.readouterr().out.splitlines() == [
+        "global.retries='2'",
+        "install.find-links='\\na\\nb'",
+        f":env:.config-file='{named}'",  # variables are listed with every level, as pip does
+    ]
 
 
 def test_list_shows_variables(

@@ -165,3 +165,25 @@ def test_a_file_given_as_a_project_is_noticed() -> None:
     with pytest.raises(RequirementError) as caught:
         parse_requested("./reqs.txt", around({}))
     assert "-r ./reqs.txt" in caught.value.fix
+
+
+def test_a_constraint_file_that_is_missing_is_called_one() -> None:
+    with pytest.raises(RequirementError, match=r"open constraint file: no\.txt"):
+        parse_requirements_file("r.txt", around({"r.txt": "-c no.txt\na\n"}))
+
+
+@pytest.mark.parametrize("system", ["git", "hg", "svn", "bzr"])
+def test_version_control_systems_of_pip(system: str) -> None:
+    url = f"{system}+https://h.test/p"
+    assert parse_requested(url, around({})).url == url
+
+
+def test_a_version_control_system_that_nobody_knows() -> None:
+    with pytest.raises(RequirementError, match=r"Invalid requirement: .cvs\+https:"):
+        parse_requested("cvs+https://h.test/p", around({}))
+
+
+def test_a_weak_hash_is_refused() -> None:
+    # pip: "Allowed hash algorithms for --hash are sha256, sha384, sha512."
+    with pytest.raises(RequirementError, match="sha256, sha384 and sha512"):
+        names(f"a==1 --hash=md5:{'0' * 32}\n")

@@ -103,11 +103,12 @@ def test_keyring_module(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("keyring")
     module.get_credential = get_credential  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "keyring", module)
-    known = store(IndexSettings(keyring_provider="import"))
+    settings = IndexSettings("https://h.test/simple", keyring_provider="import")
+    known = store(settings)
     assert known.find("https://h.test/simple") is None
     assert known.ask_keyring("https://h.test/simple") == ("ring", "gold")
     assert known.ask_keyring("https://h.test/other") == ("ring", "gold")
-    assert asked == [("https://h.test/simple", None), ("h.test", None)]
+    assert asked == [("https://h.test/simple/", None), ("h.test", None)]
     assert known.find("https://h.test/files/a") == ("ring", "gold")
 
 
@@ -125,13 +126,41 @@ def test_keyring_that_fails_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
-def test_keyring_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("url", "service", "found"),
+    [
+        ("https://me@h.test/simple/", "h.test me", ("me", "gold")),
+        ("https://h.test/simple/a/", "https://h.test/simple/", ("ring", "gold")),
+        ("https://h.test:8443/simple/a/", "h.test:8443", ("ring", "gold")),
+        ("https://h.test/simple/", "other.test", None),
+    ],
+)
+def test_keyring_command(
+    tmp_path: Path, url: str, service: str, found: tuple[str, str] | None
+) -> None:
+    # As pip 26.3 calls it: keyring --mode=creds --output=json get SERVICE [USER]
+    user = "me" if "me@" in url else "ring"
     command = tmp_path / "keyring"
-    command.write_text('#!/bin/sh\n[ "$1 $2 $3" = "get h.test me" ] && echo "from command"\n')
+    command.write_text(
+        f'#!/bin/sh\n[ "$*" = "--mode=creds --output=json get {service}" ] || exit 1\n'
+        f'echo \'{{"username": "{user}", "password": "gold"}}\'\n'
+    )
     command.chmod(0o755)
-    settings = IndexSettings(keyring_provider="subprocess")
+    settings = IndexSettings("https://h.test/simple", keyring_provider="subprocess")
     known = store(settings, PATH=f"{tmp_path}:/bin:/usr/bin")
-    assert known.ask_keyring("https://me@h.test/simple") == ("me", "from command")
+    assert known.ask_keyring(url) == found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+def test_an_old_keyring_command_is_named(tmp_path: Path) -> None:
+    command = tmp_path / "keyring"
+    command.write_text("#!/bin/sh\necho 'unrecognized arguments: --mode=creds' >&2\nexit 2\n")
+    command.chmod(0o755)
+    notes: list[str] = []
+    settings = IndexSettings(keyring_provider="subprocess")
+    known = store(settings, notes, PATH=f"{tmp_path}:/bin:/usr/bin")
+    assert known.ask_keyring("https://h.test/") is None
+    assert "too old" in notes[0]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""pip, imported once by an interpreter, and forked for each command that it runs.
+"""pip or vinstall, imported once by an interpreter, and forked for each command that it runs.
 
-Most of what a pip command costs is the import of pip. ``PipServer`` starts an environment's
-interpreter, lets it import pip, and then runs each command in a fork of it: with its own
-arguments, variables, folder and streams, as a new process would have them. The fork is pip
-itself and ends as a process ends; nothing is kept from one command to the next.
+Most of what a short command costs is imports. ``ForkServer`` starts an interpreter, lets it
+import the program, and then runs each command in a fork of it: with its own arguments,
+variables, folder and streams, as a new process would have them. The fork is the program itself
+and ends as a process ends; nothing is kept from one command to the next.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ def can_serve() -> bool:
     return sys.platform == "linux"
 
 
-class PipServer:
-    """Runs pip for one environment.
+class ForkServer:
+    """Runs a program with one interpreter.
 
     Args:
-        python: The environment's interpreter.
-        pip: Folder of the pip package that runs.
-        variables: The variables that pip may read while it is imported.
+        python: The interpreter; for pip, that of the environment to change.
+        package: Folder of the package that runs: one named ``pip`` or ``vinstall``.
+        variables: The variables that it may read while it is imported.
     """
 
-    def __init__(self, python: Path, pip: Path, variables: Mapping[str, str]) -> None:
+    def __init__(self, python: Path | str, package: Path, variables: Mapping[str, str]) -> None:
         import socket
         import subprocess
 
+        self._name = package.name
         self._socket, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [str(python), __file__, str(theirs.fileno()), str(pip)],
+                [str(python), __file__, str(theirs.fileno()), str(package)],
                 env=dict(variables),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -60,7 +61,7 @@ class PipServer:
         """Run one command to its end.
 
         Args:
-            arguments: What follows ``pip``.
+            arguments: What follows the name of the program.
             variables: Its whole environment.
             cwd: Where it runs.
             stdin: Text for standard input; less than a pipe holds.
@@ -93,14 +94,14 @@ class PipServer:
             for file in (out, err):
                 file.seek(0)
                 texts.append(file.read().decode("utf-8", "replace").replace("\r\n", "\n"))
-        return Result(("pip", *arguments), status, *texts)
+        return Result((self._name, *arguments), status, *texts)
 
     def close(self) -> None:
         """End the interpreter."""
         self._socket.close()
         self._process.wait(10)
 
-    def __enter__(self) -> PipServer:
+    def __enter__(self) -> ForkServer:
         return self
 
     def __exit__(
@@ -113,28 +114,22 @@ class PipServer:
 
 
 def serve(number: int, folder: str) -> None:
-    """Import pip, then run a fork for each request; returns where the other side is gone.
+    """Import a program, then run a fork for each request; returns where nobody asks any more.
 
     Args:
         number: File descriptor of the socket.
-        folder: Folder of the pip package.
+        folder: Folder of the package.
     """
     import gc
     import importlib
-    import importlib.util
     import json
     import socket
 
-    start = os.path.join(folder, "__init__.py")  # noqa: PTH118
-    spec = importlib.util.spec_from_file_location("pip", start, submodule_search_locations=[folder])
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["pip"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for name in ("cli.main", "cli.main_parser", "network.session", "cli.progress_bars"):
-        importlib.import_module(f"pip._internal.{name}")
-    for command in importlib.import_module("pip._internal.commands").commands_dict.values():
-        importlib.import_module(command.module_path)
+    name = os.path.basename(folder)  # noqa: PTH119
+    if name == "pip":
+        _import_pip(folder)
+    else:
+        _import_everything(folder)
     gc.freeze()
     requests = socket.socket(fileno=number)
     while True:
@@ -157,9 +152,42 @@ def serve(number: int, folder: str) -> None:
     os.environ.clear()
     os.environ.update(request["variables"])
     os.chdir(request["cwd"])
-    _read_path_files()
     sys.argv = [os.path.join(folder, "__main__.py"), *request["arguments"]]  # noqa: PTH118
-    sys.exit(importlib.import_module("pip._internal.cli.main").main())
+    if name == "pip":
+        _read_path_files()
+        sys.exit(importlib.import_module("pip._internal.cli.main").main())
+    sys.exit(importlib.import_module("vinstall.cli.main").main())
+
+
+def _import_pip(folder: str) -> None:
+    """Import pip, without what else lies beside it, and every command of it."""
+    import importlib
+    import importlib.util
+
+    start = os.path.join(folder, "__init__.py")  # noqa: PTH118
+    spec = importlib.util.spec_from_file_location("pip", start, submodule_search_locations=[folder])
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["pip"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in ("cli.main", "cli.main_parser", "network.session", "cli.progress_bars"):
+        importlib.import_module(f"pip._internal.{name}")
+    for command in importlib.import_module("pip._internal.commands").commands_dict.values():
+        importlib.import_module(command.module_path)
+
+
+def _import_everything(folder: str) -> None:
+    """Import each module of a package, and what these import only when they need it."""
+    import importlib
+    import pkgutil
+
+    sys.path.insert(0, os.path.dirname(folder))  # noqa: PTH120
+    name = os.path.basename(folder)  # noqa: PTH119
+    for module in pkgutil.walk_packages([folder], f"{name}."):
+        if not module.name.endswith(".__main__"):
+            importlib.import_module(module.name)
+    for late in ("argparse", "configparser", "httpx", "packaging.metadata", "resolvelib"):
+        importlib.import_module(late)
 
 
 def _read_path_files() -> None:
