@@ -70,9 +70,12 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def comparison(session: nox.Session) -> None:
-    """Compare vinstall with pip, command line by command line."""
+    """Compare vinstall with pip, command line by command line (many minutes)."""
     install_project(session, *group("test"))
-    session.run("python", "-m", "pytest", "tests/endtoend/test_like_pip.py", *session.posargs)
+    session.run(
+        *("python", "-m", "pytest", "tests/endtoend/test_like_pip.py", "--comparison"),
+        *session.posargs,
+    )
 
 
 @nox.session

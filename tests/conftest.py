@@ -44,22 +44,20 @@ settings.load_profile("untimed")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--network``: tests go to the public index only when they are told to."""
     parser.addoption("--network", action="store_true", help="run tests that use the public index")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """Let one worker have a whole group of tests, where several workers share the tests."""
-    if getattr(config.option, "dist", "no") == "load":
-        config.option.dist = "loadgroup"
+    parser.addoption(
+        "--comparison", action="store_true", help="run the long comparison with pip, case by case"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what this machine, or the person, does not allow."""
     network, gpu = config.getoption("--network"), _has_nvidia_gpu()
+    comparison = config.getoption("--comparison")
     left_out = [
         item
         for item in items
         if (not network and item.get_closest_marker("network"))
+        or (not comparison and item.get_closest_marker("comparison"))
         or (not gpu and item.get_closest_marker("gpu"))
     ]
     if left_out:
