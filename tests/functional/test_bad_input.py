@@ -206,7 +206,7 @@ def test_only_other_hashes_are_listed(
         (["nowhere.whl"], 1, ("nowhere.whl",)),
         (["https://127.0.0.1:1/a-1.0-py3-none-any.whl"], 1, ("127.0.0.1",)),
         (["-r", "nowhere.txt"], 1, ("Could not open requirements file", "nowhere.txt")),
-        (["-c", "nowhere.txt", "a"], 1, ("Could not open requirements file",)),
+        (["-c", "nowhere.txt", "a"], 1, ("Could not open constraint file",)),
         (["a", "--nonsense"], 2, ("no such option: --nonsense",)),
         (["a", "--timeout", "soon"], 2, ("--timeout", "soon")),
         (["a", "--profile", "nowhere.toml"], 1, ("nowhere.toml",)),
