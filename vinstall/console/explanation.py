@@ -46,7 +46,9 @@ def _iter_machine(part: MachinePart, everything: bool) -> Iterator[str]:
         yield f"  {part.namespace}: nothing supported{source}"
     else:
         yield f"  {part.namespace}{source}"
-    for name, values in part.features.items():
+    flags = tuple(name for name, values in part.features.items() if values == ("on",))
+    lists = {name: values for name, values in part.features.items() if name not in flags}
+    for name, values in {**lists, **({"on": flags} if flags else {})}.items():
         shown = values if everything else values[:_SHOWN_VALUES]
         more = len(values) - len(shown)
         rest = f", and {more} more" if more else ""

@@ -69,3 +69,13 @@ def test_long_lists_and_plain_dependencies_are_short_unless_asked() -> None:
     full = "\n".join(iter_explanation(EXPLANATION, everything=True))
     assert "more" not in full
     assert "* 1. idna.whl" in full
+
+
+def test_features_that_are_on_share_a_line() -> None:
+    features = {"level": ("v3",), **{f"flag{number}": ("on",) for number in range(10)}}
+    machine = (MachinePart("x86_64", "plugin x", features),)
+    lines = list(iter_explanation(Explanation({}, machine, (), ())))
+    assert [line.strip() for line in lines if line.startswith("    ")] == [
+        "level: v3",
+        f"on: {', '.join(f'flag{number}' for number in range(8))}, and 2 more",
+    ]
