@@ -123,12 +123,13 @@ def test_a_connection_that_ends_is_not_kept(
     assert [len(asked) for asked in server.requests] == [1, 1]
 
 
+@pytest.mark.parametrize("late", [False, True])
 def test_a_body_that_was_not_read_is_not_the_next_answer(
-    wire: Wire, serve: Callable[[Script], ScriptedServer]
+    wire: Wire, serve: Callable[[Script], ScriptedServer], late: bool
 ) -> None:
     hidden = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-    first = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(hidden), hidden)
-    server = serve([[first, SECOND], [SECOND]])
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(hidden)
+    server = serve([[head, hidden] if late else [head + hidden, SECOND], [SECOND]])
     wire.send("GET", server.url, {}).close()
     assert read(wire, server.url) == b"bb"
     assert len(server.requests) == 2
