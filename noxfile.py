@@ -70,7 +70,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def comparison(session: nox.Session) -> None:
-    """Compare vinstall with pip, command line by command line (many minutes)."""
+    """Compare vinstall with pip, command line by command line (some minutes)."""
     install_project(session, *group("test"))
     session.run(
         *("python", "-m", "pytest", "tests/endtoend/test_like_pip.py", "--comparison"),
