@@ -14,7 +14,6 @@ MEANT = (
         r"only vinstall: .*/\.vinstall-lock$",
         "The lock that keeps two processes apart stays, as locks must.",
     ),
-    Difference("file", r"\.pyc differs", "Bytecode holds the moment of its source."),
     Difference(
         "file",
         r"^env/bin/tool(-two)? differs: b\"x#!.*sys.exit\(main\(\)\)",
