@@ -75,7 +75,6 @@ def make_tools(
         "LANG": "C.UTF-8",
         "PIP_CONFIG_FILE": os.devnull,  # and no settings of this machine
         "UV_NO_CONFIG": "1",
-        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
     }
     beside = Path(sys.executable).parent
     tools = []

@@ -7,6 +7,7 @@ taken for it.
 Usage: ``target_probe.py MARK``.
 """
 
+import importlib.util
 import json
 import os
 import platform
@@ -328,6 +329,7 @@ def probe(apart: bool = False) -> Dict[str, Any]:
     mac_version, mac_machine = _mac_version()
     facts = {
         "cache_tag": sys.implementation.cache_tag or "",
+        "magic": importlib.util.MAGIC_NUMBER.hex(),
         "platform": sysconfig.get_platform(),
         "soabi": sysconfig.get_config_var("SOABI") or "",
         "abi_flags": _abi_flags(),

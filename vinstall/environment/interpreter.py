@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vinstall.events import Observer
     from vinstall.settings import TargetSettings
 
-_FORMAT = 3
+_FORMAT = 4
 _PROBE_SECONDS = 30
 _OLDEST = (3, 8)
 _PYTHON_VARIABLES = ("PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONPATH")

@@ -293,6 +293,10 @@ class Placer:
             try:
                 if not (self._may_clone and self._clone(reader, writer)):
                     _copy_bytes(reader, writer)
+                # bytecode holds the time of its source
+                facts = os.fstat(reader)
+                written = writer if os.utime in os.supports_fd else target
+                os.utime(written, ns=(facts.st_atime_ns, facts.st_mtime_ns))
             finally:
                 os.close(writer)
         finally:

@@ -21,7 +21,7 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from vinstall.distributions.record import RecordEntry, format_record
+from vinstall.distributions.record import format_record
 from vinstall.errors import CancelledError, InstallError, VinstallError, words_of
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
 from vinstall.files import sync_files
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.events import Observer
+    from vinstall.wheel.bytecode import Bytecode
     from vinstall.wheel.store import StoredWheel
 
 LOCK_NAME = ".vinstall-lock"
@@ -70,6 +71,7 @@ class InstallStep:
         reason: Content of ``vinstall.json``: why this build; or ``None``.
         name: The project, as its metadata writes it.
         version: The version, as its metadata writes it.
+        bytecode: What was compiled of its modules, to be placed with them; or ``None``.
     """
 
     wheel: StoredWheel
@@ -79,6 +81,7 @@ class InstallStep:
     reason: Mapping[str, object] | None
     name: str
     version: str
+    bytecode: Bytecode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,6 @@ class InstallOptions:
 
     Attributes:
         installer: Content of ``INSTALLER``.
-        compile: Whether to compile to bytecode.
         allow_overlap: Whether a file of one distribution may replace one of another.
         warn_script_location: Whether to warn of scripts outside of ``PATH``.
         link: Whether files may be hard-linked from the store.
@@ -98,7 +100,6 @@ class InstallOptions:
     """
 
     installer: str = "vinstall"
-    compile: bool = False
     allow_overlap: bool = False
     warn_script_location: bool = True
     link: bool = True
@@ -113,6 +114,7 @@ class _Work(NamedTuple):
     layout: Layout
     rows: list[PlacedFile]  # all files of the distribution, for RECORD
     place: list[PlacedFile]  # the files to create
+    compiled: list[PlacedFile]  # the bytecode to create
 
 
 class _Plan(NamedTuple):
@@ -159,7 +161,7 @@ def apply_steps(
     except BaseException as error:
         _raise(error)
     with one_interrupt():
-        _change(plan, paths, executable, options, observer)
+        _change(plan, paths["purelib"], options, observer)
     for distribution in plan.removed:
         if distribution not in removals:
             observer.receive(Uninstalled(distribution.name, distribution.version_text))
@@ -167,22 +169,16 @@ def apply_steps(
         _warn_of_scripts(plan.work, paths, executable, observer)
 
 
-def _change(
-    plan: _Plan,
-    paths: Mapping[str, str],
-    executable: str,
-    options: InstallOptions,
-    observer: Observer,
-) -> None:
+def _change(plan: _Plan, purelib: str, options: InstallOptions, observer: Observer) -> None:
     """From the journal to the commit, or back."""
     checkpoint = options.checkpoint or _no_checkpoint
     try:
         checkpoint("journal")
-        journal = Journal.begin(paths["purelib"], plan.intent)
+        journal = Journal.begin(purelib, plan.intent)
     except BaseException as error:
         _raise(error)
     try:
-        _carry_out(plan, journal, paths, executable, options, observer, checkpoint)
+        _carry_out(plan, journal, options, observer, checkpoint)
         if options.durable:
             checkpoint("sync")
             sync_files(plan.intent.targets)
@@ -340,7 +336,14 @@ def _make_plan(
         one.place.append(file)
     for one in work:
         moves.update(dict.fromkeys(_stale_bytecode(one.place, folders)))
-    targets = [file.target for one in work for file in one.place]
+    libraries = tuple(os.path.realpath(paths[scheme]) + os.sep for scheme in ("purelib", "platlib"))
+    for one in work:
+        for file in _plan_bytecode(one, libraries):
+            folder = os.path.dirname(file.target)
+            _look_at_folder(folder, folders, moves)
+            if file.target not in taken and not (folders[folder] and os.path.islink(folder)):
+                one.compiled.append(file)
+    targets = [file.target for one in work for file in (*one.place, *one.compiled)]
     targets += [os.path.join(one.layout.dist_info, "RECORD") for one in work]
     for one in work:
         record = os.path.join(one.layout.dist_info, "RECORD")
@@ -416,7 +419,7 @@ def _plan_step(
         own.append(make_file(layout, "direct_url.json", _json(step.direct_url)))
     if step.reason is not None:
         own.append(make_file(layout, "vinstall.json", _json(step.reason)))
-    return _Work(step, layout, [*layout.files, *own], [])
+    return _Work(step, layout, [*layout.files, *own], [], [])
 
 
 def _json(document: Mapping[str, object]) -> bytes:
@@ -465,6 +468,25 @@ def _stale_bytecode(files: Sequence[PlacedFile], folders: Mapping[str, bool]) ->
                     caches[cache] = bytecode_files(cache)
                 for compiled in caches[cache].get(name[:-3], ()):
                     yield os.path.join(cache, compiled)
+
+
+def _plan_bytecode(one: _Work, libraries: tuple[str, ...]) -> Iterator[PlacedFile]:
+    """The compiled files of those modules of a distribution that are placed (PEP 3147)."""
+    if one.step.bytecode is None:
+        return
+    cache_tag, compiled = one.step.bytecode
+    prefixes: dict[str, str] = {}
+    for file in one.place:
+        source = compiled.get(file.source)
+        if source is None or not file.linkable or not file.target.startswith(libraries):
+            continue
+        folder, _, name = file.target.rpartition(os.sep)
+        folder += f"{os.sep}__pycache__"
+        if folder not in prefixes:
+            prefixes[folder] = record_prefix(folder, one.layout.library)
+        name = f"{name[: -len('.py')]}.{cache_tag}.pyc"
+        path = prefixes[folder] + name
+        yield PlacedFile(f"{folder}{os.sep}{name}", path, "", -1, source, None, False, True)
 
 
 class _Overlaps:
@@ -518,8 +540,6 @@ class _Overlaps:
 def _carry_out(
     plan: _Plan,
     journal: Journal,
-    paths: Mapping[str, str],
-    executable: str,
     options: InstallOptions,
     observer: Observer,
     checkpoint: Callable[[str], None],
@@ -545,13 +565,9 @@ def _carry_out(
     for path, content in plan.edits.items():
         checkpoint(f"edit {path}")
         write_new(path, content, 0o666 & ~umask)
-    compiled: dict[str, list[str]] = {}
-    if options.compile:
-        checkpoint("compile")
-        compiled = _compile(plan.work, paths, executable)
     for one in plan.work:
         checkpoint(f"record {one.step.name}")
-        _write_record(one, compiled, umask)
+        _write_record(one, umask)
 
 
 def _place(one: _Work, placer: Placer, checkpoint: Callable[[str], None]) -> None:
@@ -559,7 +575,7 @@ def _place(one: _Work, placer: Placer, checkpoint: Callable[[str], None]) -> Non
     place = placer.place
     fast_link = placer.link if link else None
     is_watched = checkpoint is not _no_checkpoint
-    for file in one.place:
+    for file in (*one.place, *one.compiled):
         if is_watched:
             checkpoint(f"place {file.target}")
         if fast_link is not None and file.linkable and fast_link(file.source, file.target):
@@ -574,55 +590,8 @@ def _place(one: _Work, placer: Placer, checkpoint: Callable[[str], None]) -> Non
             ) from error
 
 
-def _compile(
-    work: Sequence[_Work], paths: Mapping[str, str], executable: str
-) -> dict[str, list[str]]:
-    """Compile the new modules; source file → compiled files.
-
-    Files that do not compile (templates, other versions of Python) are left alone.
-    """
-    import subprocess
-
-    libraries = tuple(os.path.realpath(paths[scheme]) + os.sep for scheme in ("purelib", "platlib"))
-    sources = [
-        file.target
-        for one in work
-        for file in one.place
-        if file.target.endswith(".py") and file.target.startswith(libraries)
-    ]
-    if not sources:
-        return {}
-    # without site: what was just installed must not run, path configuration files neither
-    command = [executable, "-I", "-S", "-m", "compileall", "-qq", "-i", "-"]
-    if len(sources) > 200:
-        command += ["-j", "0"]
-    with contextlib.suppress(OSError):
-        subprocess.run(
-            command,
-            input=os.fsencode("\n".join(sources) + "\n"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
-    caches: dict[str, dict[str, list[str]]] = {}
-    compiled = {}
-    for source in sources:
-        folder, name = os.path.split(source)
-        cache = os.path.join(folder, "__pycache__")
-        if cache not in caches:
-            caches[cache] = bytecode_files(cache)
-        if found := caches[cache].get(name[:-3]):
-            compiled[source] = [os.path.join(cache, one) for one in found]
-    return compiled
-
-
-def _write_record(one: _Work, compiled: Mapping[str, Sequence[str]], umask: int) -> None:
-    rows = [file.to_row() for file in one.rows]
-    library = one.layout.library
-    for file in one.rows:
-        for path in compiled.get(file.target, ()):
-            folder, name = os.path.split(path)
-            rows.append(RecordEntry(record_prefix(folder, library) + name))
+def _write_record(one: _Work, umask: int) -> None:
+    rows = [file.to_row() for file in (*one.rows, *one.compiled)]
     rows.sort(key=lambda row: row.path)
     record = make_file(one.layout, "RECORD", b"", in_record=False)
     rows.append(record.to_row())

@@ -1,9 +1,10 @@
 """Unpacked wheels, found by the digest of the wheel.
 
 One entry is one folder, ``store-v1/<first two digits>/<sha256>/``, with the unpacked files
-in ``files/`` and what an installer needs to know of them in ``manifest.json``. Files are
-later linked or copied from here into environments. An entry comes into being by one rename,
-so that a reader never sees half of one, and any number of processes may work at once.
+in ``files/`` and what an installer needs to know of them in ``manifest.json``; bytecode
+comes later (``vinstall.wheel.bytecode``). Files are later linked or copied from here into
+environments. An entry comes into being by one rename, so that a reader never sees half of
+one, and any number of processes may work at once.
 """
 
 from __future__ import annotations
@@ -90,6 +91,11 @@ class StoredWheel:
         """The folder that holds the files."""
         return self.folder / "files"
 
+    @property
+    def executable_mode(self) -> int:
+        """Permission bits that programs and folders were written with."""
+        return self.file_mode | (self.file_mode & 0o444) >> 2
+
     @cached_property
     def metadata(self) -> CoreMetadata:
         """The core metadata, read at first use."""
@@ -108,7 +114,7 @@ class StoredWheel:
         root = f"{self.root}{os.sep}"
         changed = []
         is_posix = os.name == "posix"
-        executable_mode = self.file_mode | (self.file_mode & 0o444) >> 2
+        executable_mode = self.executable_mode
         for path, digest, size, executable, modified in self.files:
             try:
                 found = os.lstat(root + path)
@@ -179,7 +185,9 @@ class WheelStore:
         found = _load(self.folder_of(sha256), sha256)
         if found is None:
             return "its manifest can not be read"
-        changed = set(found.changed_files())
+        from vinstall.wheel.bytecode import find_altered_bytecode
+
+        changed = {*found.changed_files(), *find_altered_bytecode(found.folder)}
         root = f"{found.root}{os.sep}"
         for file in found.files:
             if file.digest and not file_matches(root + file.path, file.digest):
@@ -219,7 +227,7 @@ class WheelStore:
         folder = self.folder_of(sha256)
         if not folder.exists():
             return False
-        _discard(folder)
+        discard_folder(folder)
         return True
 
     def _unpack(self, wheel: Path, filename: str, sha256: str, folder: Path) -> StoredWheel:
@@ -229,7 +237,7 @@ class WheelStore:
 
         with WheelArchive.open(wheel, filename, max_unpacked=self._max_unpacked) as archive:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            _remove_abandoned(folder.parent)
+            remove_abandoned(folder.parent)
             work = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
             try:
                 file_mode = 0o666 & ~current_umask()
@@ -238,7 +246,7 @@ class WheelStore:
                 work.chmod(0o777 & ~current_umask())
                 self._publish(work, folder, sha256)
             except BaseException:
-                _remove_tree(work)
+                remove_tree(work)
                 raise
         stored = _load(folder, sha256)
         if stored is None:
@@ -257,9 +265,9 @@ class WheelStore:
             else:
                 return
             if self.find(sha256) is not None:  # another process was faster
-                _remove_tree(work)
+                remove_tree(work)
                 return
-            _discard(folder)
+            discard_folder(folder)
         raise InstallError(f"{folder} can not be replaced", "it is broken and in use")
 
 
@@ -416,7 +424,7 @@ def file_matches(path: str, digest: str) -> bool:
     return base64.urlsafe_b64encode(hasher.digest()).rstrip(b"=").decode("ascii") == value
 
 
-def _discard(folder: Path) -> None:
+def discard_folder(folder: Path) -> None:
     """Take an entry away at once, then remove it."""
     import secrets
 
@@ -425,20 +433,22 @@ def _discard(folder: Path) -> None:
         folder.rename(aside)
     except FileNotFoundError:
         return
-    _remove_tree(aside)
+    remove_tree(aside)
 
 
-def _remove_tree(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
+    """Remove a folder; what can not be removed stays."""
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_abandoned(parent: Path) -> None:
+def remove_abandoned(parent: Path) -> None:
+    """Remove what processes that were killed left behind in a folder long ago."""
     import time
 
     limit = time.time() - ABANDONED_SECONDS
     with contextlib.suppress(OSError), os.scandir(parent) as found:
         for entry in found:
             if entry.name.startswith(".partial-") and entry.stat().st_mtime < limit:
-                _remove_tree(Path(entry.path))
+                remove_tree(Path(entry.path))

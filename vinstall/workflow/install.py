@@ -27,7 +27,7 @@ from vinstall.events import (
     Warned,
 )
 from vinstall.resolution.adapter import merge_hashes
-from vinstall.values import dataclass
+from vinstall.values import dataclass, replace
 from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.context import Context, finish_earlier
 from vinstall.workflow.places import tell_places
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from vinstall.install.transaction import InstallStep
     from vinstall.plan import Change
     from vinstall.settings import Settings
+    from vinstall.wheel.bytecode import Bytecode
     from vinstall.wheel.store import StoredWheel
     from vinstall.workflow.gather import Gathered
 
@@ -73,10 +74,17 @@ class InstallResult:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """One wheel that is ready to be placed."""
+    """One wheel that is ready to be placed.
+
+    Attributes:
+        wheel: The unpacked wheel.
+        sha256: Digest of the file.
+        bytecode: What was compiled of it, or ``None``.
+    """
 
     wheel: StoredWheel
     sha256: str
+    bytecode: Bytecode | None = None
 
 
 def run_install(settings: Settings, observer: Observer) -> InstallResult:
@@ -218,7 +226,7 @@ def _fetch_agreed(
     """
     while True:
         try:
-            return resolved, fetch_changes(context, resolved)
+            return resolved, _fetch_and_compile(context, resolved)
         except WheelContradictionError as error:
             if error.filename in context.refused_files:
                 raise
@@ -288,8 +296,34 @@ def _comes_from(change: Change) -> str:
     return f"-r {file} (line {line})" if colon and line.isdecimal() else ""
 
 
-def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
+def _fetch_and_compile(context: Context, resolved: Resolved) -> dict[str, Fetched]:
+    from vinstall.workflow.bytecode import make_compiler, take_bytecode
+
+    compiler = make_compiler(context)
+    if compiler is None:
+        return fetch_changes(context, resolved)
+    try:
+        fetched = fetch_changes(context, resolved, compiler.submit)
+        bytecode = take_bytecode(context, compiler)
+    finally:
+        compiler.close()
+    return {
+        project: replace(one, bytecode=bytecode.get(one.wheel.sha256))
+        for project, one in fetched.items()
+    }
+
+
+def fetch_changes(
+    context: Context,
+    resolved: Resolved,
+    unpacked: Callable[[StoredWheel], None] | None = None,
+) -> dict[str, Fetched]:
     """Fetch, verify and unpack every file of the plan, several at once, the largest first.
+
+    Args:
+        context: The run.
+        resolved: What to fetch.
+        unpacked: Is told of each wheel that is in the store, by several threads.
 
     Returns:
         Project → wheel in the store.
@@ -297,6 +331,7 @@ def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
     Raises:
         VinstallError: One can not be had; the environment is untouched.
     """
+    tell = unpacked or _tell_nobody
     changes = sorted(resolved.plan.installs, key=_size_of, reverse=True)
     downloader = _make_downloader(context)
     _check_space(context, changes)
@@ -313,23 +348,28 @@ def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
             demand_attestation(context, change.resolved.project, link, context.sources.digest(link))
             wheel = context.build_wheel(link)
             digest = _digest(wheel)
-            found[change.resolved.project] = Fetched(store.add(wheel, wheel.name, digest), digest)
+            built = Fetched(store.add(wheel, wheel.name, digest), digest)
+            found[change.resolved.project] = built
+            tell(built.wheel)
             context.observer.receive(StageAdvanced("download", 1, wheel.name))
         tell_built(context, sources)
         if len(wheels) == 1:
             change = wheels[0]
-            found[change.resolved.project] = _fetch(context, resolved, change, downloader, folder)
+            one = _fetch(context, resolved, change, downloader, folder)
+            found[change.resolved.project] = one
+            tell(one.wheel)
         elif wheels:
             from concurrent.futures import ThreadPoolExecutor
 
             pool = ThreadPoolExecutor(min(_FETCH_THREADS, len(wheels)), "fetch")
             try:
-                futures = {
-                    change.resolved.project: pool.submit(
-                        _fetch, context, resolved, change, downloader, folder
-                    )
-                    for change in wheels
-                }
+
+                def fetch(change: Change) -> Fetched:
+                    one = _fetch(context, resolved, change, downloader, folder)
+                    tell(one.wheel)
+                    return one
+
+                futures = {change.resolved.project: pool.submit(fetch, change) for change in wheels}
                 for project, future in futures.items():
                     found[project] = future.result()
             finally:
@@ -337,6 +377,10 @@ def fetch_changes(context: Context, resolved: Resolved) -> dict[str, Fetched]:
     finally:
         context.observer.receive(StageFinished("download"))
     return found
+
+
+def _tell_nobody(wheel: StoredWheel) -> None:
+    """Nobody waits for single wheels."""
 
 
 def _check_space(context: Context, changes: Sequence[Change]) -> None:
@@ -490,7 +534,6 @@ def _apply(
             executable=context.base_target.executable,
             others=others,
             options=InstallOptions(
-                compile=settings.compile,
                 allow_overlap=settings.allow_overlap,
                 durable=settings.durable,
                 warn_script_location=settings.warn_script_location,
@@ -522,6 +565,7 @@ def _make_step(
         reason=make_reason(context, resolved.plan, change),
         name=change.resolved.metadata.name,
         version=candidate.version_text,
+        bytecode=fetched.bytecode,
     )
 
 
@@ -534,8 +578,6 @@ def _keep_existing(context: Context, wheel: StoredWheel) -> StoredWheel | None:
     folder = context.settings.target.target_dir
     if not folder or context.settings.resolve.upgrade:
         return wheel
-    from vinstall.values import replace
-
     place = Path(folder).resolve()
     tops = dict.fromkeys(file.path.partition("/")[0] for file in wheel.files)
     there = [name for name in tops if not name.endswith(".data") and (place / name).exists()]

@@ -274,7 +274,7 @@ def test_what_stops_a_change_undoes_it(tmp_path: Path, error: type[BaseException
     before = site.tree()
     expected = {KeyboardInterrupt: CancelledError, SystemExit: SystemExit}.get(error, InstallError)
     with pytest.raises(expected) as caught:
-        site.install(built("2.0"), options=InstallOptions(checkpoint=checkpoint, compile=False))
+        site.install(built("2.0"), options=InstallOptions(checkpoint=checkpoint))
     if isinstance(caught.value, InstallError):
         assert caught.value.rolled_back
     assert site.tree() == before
