@@ -252,3 +252,37 @@ def lock_between_processes(path: Path, timeout: float = -1) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def make_reader(descriptor: int) -> Callable[[int, int], bytes]:
+    """What reads from a place of an open file: ``(offset, size)`` → bytes, from any thread."""
+    if hasattr(os, "pread"):
+
+        def read_at(offset: int, size: int) -> bytes:
+            data = os.pread(descriptor, size, offset)
+            while 0 < len(data) < size:  # the kernel gives at most 2 GiB at once
+                more = os.pread(descriptor, size - len(data), offset + len(data))
+                if not more:
+                    break
+                data += more
+            return data
+
+        return read_at
+
+    from threading import Lock
+
+    lock = Lock()
+
+    def read_with_seek(offset: int, size: int) -> bytes:
+        parts = []
+        with lock:
+            os.lseek(descriptor, offset, os.SEEK_SET)
+            while size:
+                part = os.read(descriptor, min(size, 2**30))
+                if not part:
+                    break
+                parts.append(part)
+                size -= len(part)
+        return b"".join(parts)
+
+    return read_with_seek

@@ -12,7 +12,7 @@ import hashlib
 import os
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from vinstall.errors import HashMismatchError, IndexAccessError
 from vinstall.events import FileChosen, TransferAdvanced, TransferFinished, TransferStarted
@@ -54,6 +54,16 @@ class DownloadedFile:
     size: int
 
 
+class Arriving(Protocol):
+    """Who reads a file while it is received."""
+
+    def advance(self, part: Path, received: int, /) -> None:
+        """So many bytes of it lie in ``part``."""
+
+    def begin_again(self) -> None:
+        """What came is worth nothing."""
+
+
 class TooLongError(IndexAccessError):
     """More came than the index promises."""
 
@@ -73,7 +83,11 @@ class Downloader:
         self._observer = observer
 
     def fetch(
-        self, link: Link, expected: Mapping[str, frozenset[str]] | None, folder: Path
+        self,
+        link: Link,
+        expected: Mapping[str, frozenset[str]] | None,
+        folder: Path,
+        arriving: Arriving | None = None,
     ) -> DownloadedFile:
         """Fetch one file and verify it.
 
@@ -81,6 +95,7 @@ class Downloader:
             link: What to fetch; its own hashes are always verified.
             expected: Algorithm → accepted digests, as the user listed them.
             folder: Where the file goes.
+            arriving: Is told how much of it is there, while it is not verified yet.
 
         Raises:
             HashMismatchError: It arrived whole and is another file.
@@ -99,7 +114,7 @@ class Downloader:
             return DownloadedFile(path, body.digests()["sha256"], body.size)
         path = folder / link.filename
         kept = self._take_whole(link, expected or {}, path, names)
-        return kept or self._download(link, expected or {}, path, names)
+        return kept or self._download(link, expected or {}, path, names, arriving)
 
     def keep_whole(self, link: Link) -> Path | None:
         """Fetch a file that is needed before it is known whether it will be installed.
@@ -161,19 +176,20 @@ class Downloader:
         expected: Mapping[str, frozenset[str]],
         path: Path,
         names: Iterable[str],
+        arriving: Arriving | None = None,
     ) -> DownloadedFile:
         self._observer.receive(FileChosen("download", link.filename, link.size))
         part = self._part_path(link, path)
         key = strip_credentials(link.url)
         try:
-            resumed, body = self._receive_all(link, part, key, names)
+            resumed, body = self._receive_all(link, part, key, names, arriving)
             try:
                 check_hashes(link, expected, body.digests())
             except HashMismatchError:
                 _forget(part)
                 if not resumed:
                     raise
-                _, body = self._receive_all(link, part, key, names)
+                _, body = self._receive_all(link, part, key, names, arriving)
                 check_hashes(link, expected, body.digests())
             try:
                 move_file(part, path)
@@ -199,7 +215,12 @@ class Downloader:
         return DownloadedFile(path, body.digests()["sha256"], body.size)
 
     def _receive_all(
-        self, link: Link, part: Path, key: str, names: Iterable[str]
+        self,
+        link: Link,
+        part: Path,
+        key: str,
+        names: Iterable[str],
+        arriving: Arriving | None,
     ) -> tuple[bool, _Body]:
         """Receive until the file is whole, going on after each early end.
 
@@ -209,7 +230,7 @@ class Downloader:
         Raises:
             IndexAccessError: It ended early too often, or can not be stored.
         """
-        transfer = _Transfer(link, part, key, names, self._observer)
+        transfer = _Transfer(link, part, key, names, self._observer, arriving)
         tries = 0
         while True:
             before = transfer.body.size
@@ -286,13 +307,20 @@ class _Transfer:
     """The state of one file between tries."""
 
     def __init__(
-        self, link: Link, part: Path, key: str, names: Iterable[str], observer: Observer
+        self,
+        link: Link,
+        part: Path,
+        key: str,
+        names: Iterable[str],
+        observer: Observer,
+        arriving: Arriving | None,
     ) -> None:
         self._link = link
         self._part = part
         self._key = key
         self._names = tuple(names)
         self._observer = observer
+        self._arriving = arriving
         self._told = False
         self.body = _Body(self._names)
         self.is_resumed = False
@@ -337,9 +365,13 @@ class _Transfer:
                 self._observer.receive(TransferAdvanced(self._key, begun))
         promised = self._link.size
         untold = 0
+        arriving = self._arriving
         with self._part.open("ab") as file:
             for piece in stream:
                 file.write(piece)
+                if arriving is not None:
+                    file.flush()
+                    arriving.advance(self._part, self.body.size + len(piece))
                 self.body.add(piece)
                 if promised is not None and self.body.size > promised:
                     raise TooLongError(
@@ -360,6 +392,8 @@ class _Transfer:
 
     def _begin(self, validator: str) -> None:
         """Begin again with an empty file."""
+        if self._arriving is not None:
+            self._arriving.begin_again()
         self.body = _Body(self._names)
         self.is_resumed = False
         self._validator = validator

@@ -47,25 +47,39 @@ def read_remote_file(client: HttpClient, link: Link, name: str) -> bytes:
         WheelFormatError: The wheel has no such file.
         IndexAccessError: It can not be fetched.
     """
-    remote = _RemoteFile(client, link)
+    remote = RemoteFile(client, link)
     try:
         return read_dist_info(cast("IO[bytes]", remote), link.filename, name, remote.prepare)
     except BROKEN_ZIP as error:
         raise _no_ranges(link, f"the parts make no archive: {error}") from error
 
 
-class _RemoteFile(io.RawIOBase):
-    """A file that is fetched as it is read; ``zipfile`` needs reading and seeking only."""
+class RemoteFile(io.RawIOBase):
+    """A file that is fetched as it is read; ``zipfile`` needs reading and seeking only.
 
-    def __init__(self, client: HttpClient, link: Link) -> None:
+    Args:
+        client: Fetches.
+        link: The wheel.
+        tail: Bytes of the end that are fetched at once.
+
+    Attributes:
+        length: Bytes of the whole file.
+        blocks: What was fetched: position and bytes of each part.
+
+    Raises:
+        RangesNotSupportedError: The server gives no ranges.
+        IndexAccessError: It can not be fetched.
+    """
+
+    def __init__(self, client: HttpClient, link: Link, tail: int = TAIL) -> None:
         super().__init__()
         self._client = client
         self._link = link
         self._position = 0
-        self._blocks: list[tuple[int, bytes]] = []
+        self.blocks: list[tuple[int, bytes]] = []
         self._identity: tuple[str, str] | None = None
-        self._length = 0
-        self._fetch_tail()
+        self.length = 0
+        self._fetch_tail(tail)
 
     def readable(self) -> bool:
         return True
@@ -77,46 +91,51 @@ class _RemoteFile(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._length}[whence]
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.length}[whence]
         if base + offset < 0:
             raise ValueError("a position before the beginning")
         self._position = base + offset
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        end = self._length if size < 0 else min(self._position + size, self._length)
+        end = self.length if size < 0 else min(self._position + size, self.length)
         if end <= self._position:
             return b""
-        self.prepare(self._position, end - self._position)
-        data = self._find(self._position, end)
-        assert data is not None, "prepared just now"
+        data = self.read_range(self._position, end)
         self._position = end
+        return data
+
+    def read_range(self, start: int, end: int) -> bytes:
+        """The bytes from one place to another."""
+        self.prepare(start, end - start)
+        data = self._find(start, end)
+        assert data is not None, "prepared just now"
         return data
 
     def prepare(self, start: int, size: int) -> None:
         """Have a part at hand that will be read."""
-        end = min(start + size, self._length)
+        end = min(start + size, self.length)
         if end <= start or self._find(start, end) is not None:
             return
         if end - start > LIMIT:
             raise ValueError("a part of it is too large")
-        for begin, block in self._blocks:
+        for begin, block in self.blocks:
             if start < begin < end <= begin + len(block):
                 head = self._fetch(f"bytes={start}-{begin - 1}", start, begin)
-                self._blocks.append((start, head + block))
+                self.blocks.append((start, head + block))
                 return
-        self._blocks.append((start, self._fetch(f"bytes={start}-{end - 1}", start, end)))
+        self.blocks.append((start, self._fetch(f"bytes={start}-{end - 1}", start, end)))
 
     def _find(self, start: int, end: int) -> bytes | None:
-        for begin, block in self._blocks:
+        for begin, block in self.blocks:
             if begin <= start and end <= begin + len(block):
                 return block[start - begin : end - begin]
         return None
 
-    def _fetch_tail(self) -> None:
+    def _fetch_tail(self, tail: int) -> None:
         """Fetch the end of the file, which tells the length of the whole."""
         size = self._link.size
-        wanted = f"bytes={max(size - TAIL, 0)}-{size - 1}" if size else f"bytes=-{TAIL}"
+        wanted = f"bytes={max(size - tail, 0)}-{size - 1}" if size else f"bytes=-{tail}"
         try:
             self._take_tail(wanted)
         except StatusError as error:
@@ -126,7 +145,7 @@ class _RemoteFile(io.RawIOBase):
                 length = self._client.head(self._link.url).headers.get("content-length", "")
                 if not length.isdecimal() or not int(length):
                     raise _no_ranges(self._link, error.why) from error
-                self._take_tail(f"bytes={max(int(length) - TAIL, 0)}-{int(length) - 1}")
+                self._take_tail(f"bytes={max(int(length) - tail, 0)}-{int(length) - 1}")
             except StatusError as again:
                 raise _no_ranges(self._link, again.why) from again
 
@@ -137,10 +156,10 @@ class _RemoteFile(io.RawIOBase):
                     if stream.status == 200:
                         self._take_whole(stream)
                         return
-                    start, end, self._length = self._check(stream)
-                    if end != self._length:
+                    start, end, self.length = self._check(stream)
+                    if end != self.length:
                         raise _no_ranges(self._link, "it did not send the end")
-                    self._blocks.append((start, _take(stream, end - start, self._link)))
+                    self.blocks.append((start, _take(stream, end - start, self._link)))
                     return
             except ConnectionLostError:
                 if not left:
@@ -152,14 +171,14 @@ class _RemoteFile(io.RawIOBase):
         if not length.isdecimal() or int(length) > SMALL:
             raise _no_ranges(self._link, "the server sends whole files only")
         data = _take(stream, int(length), self._link)
-        self._length = len(data)
-        self._blocks.append((0, data))
+        self.length = len(data)
+        self.blocks.append((0, data))
 
     def _fetch(self, wanted: str, start: int, end: int) -> bytes:
         for left in reversed(range(_TRIES)):
             try:
                 with self._client.stream(self._link.url, {"Range": wanted}) as stream:
-                    if stream.status == 416 or (self._check(stream) != (start, end, self._length)):
+                    if stream.status == 416 or (self._check(stream) != (start, end, self.length)):
                         raise _no_ranges(self._link, "it sent another part than asked for")
                     return _take(stream, end - start, self._link)
             except ConnectionLostError:

@@ -25,6 +25,7 @@ from vinstall.distributions.filename import (
 )
 from vinstall.distributions.record import parse_record
 from vinstall.errors import WheelFormatError
+from vinstall.files import make_reader
 from vinstall.wheel.central_directory import (
     DEFLATED,
     METHOD_NAMES,
@@ -55,7 +56,7 @@ MAX_METADATA_BYTES = 128 * 2**20
 """Bytes of one file that is read into memory (``RECORD``, ``METADATA``...)."""
 MAX_PATH_LENGTH = 4096
 """Characters of the path of one entry."""
-CHUNK_BYTES = 4 * 2**20
+CHUNK_BYTES = 2**20
 """Entries larger than this are unpacked in pieces."""
 
 DIGEST_ALGORITHMS = frozenset(
@@ -126,29 +127,46 @@ class WheelArchive:
         Raises:
             WheelFormatError: The wheel breaks a rule; ``why`` names the entry.
         """
-        archive = cls(path, filename)
-        archive._max_unpacked = max_unpacked
         try:
-            archive._check()
-        except BaseException:
-            archive.close()
-            raise
-        return archive
-
-    def __init__(self, path: Path, filename: str) -> None:
-        self.filename: WheelFilename = parse_wheel_filename(filename)
-        self.warnings: tuple[str, ...] = ()
-        self._origin = filename
-        self._max_unpacked = 0
-        try:
-            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError as error:
             raise WheelFormatError(
                 f"{filename} can not be read", error.strerror or str(error)
             ) from error
-        self._closed = False
-        self._read_at = _reader(self._descriptor)
-        self._length = os.fstat(self._descriptor).st_size
+        try:
+            length = os.fstat(descriptor).st_size
+            archive = cls(make_reader(descriptor), length, filename, max_unpacked=max_unpacked)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        archive._descriptor = descriptor
+        return archive
+
+    def __init__(
+        self,
+        read_at: Callable[[int, int], bytes],
+        length: int,
+        filename: str,
+        *,
+        max_unpacked: int = 0,
+    ) -> None:
+        """Check a wheel that need not be a whole file yet.
+
+        Args:
+            read_at: Gives ``size`` bytes from ``offset``, fewer only at the end; called with
+                ``(offset, size)``, by several threads.
+            length: Bytes of the wheel.
+            filename: The name that the index gives it.
+            max_unpacked: As for ``open``.
+        """
+        self.filename: WheelFilename = parse_wheel_filename(filename)
+        self.warnings: tuple[str, ...] = ()
+        self._origin = filename
+        self._max_unpacked = max_unpacked
+        self._descriptor = -1
+        self._read_at = read_at
+        self._length = length
+        self._check()
 
     def __enter__(self) -> WheelArchive:
         return self
@@ -163,9 +181,9 @@ class WheelArchive:
 
     def close(self) -> None:
         """Close the file; again is harmless."""
-        if not self._closed:
-            self._closed = True
+        if self._descriptor >= 0:
             os.close(self._descriptor)
+            self._descriptor = -1
 
     @property
     def variant_json(self) -> bytes | None:
@@ -498,39 +516,6 @@ class WheelArchive:
             f"{self._origin} is damaged",
             f"the content of {entry!r} does not match the digest in RECORD",
         )
-
-
-def _reader(descriptor: int) -> Callable[[int, int], bytes]:
-    if hasattr(os, "pread"):
-
-        def read_at(offset: int, size: int) -> bytes:
-            data = os.pread(descriptor, size, offset)
-            while 0 < len(data) < size:  # the kernel gives at most 2 GiB at once
-                more = os.pread(descriptor, size - len(data), offset + len(data))
-                if not more:
-                    break
-                data += more
-            return data
-
-        return read_at
-
-    from threading import Lock
-
-    lock = Lock()
-
-    def read_with_seek(offset: int, size: int) -> bytes:
-        parts = []
-        with lock:
-            os.lseek(descriptor, offset, os.SEEK_SET)
-            while size:
-                part = os.read(descriptor, min(size, 2**30))
-                if not part:
-                    break
-                parts.append(part)
-                size -= len(part)
-        return b"".join(parts)
-
-    return read_with_seek
 
 
 class _Inflater(Protocol):

@@ -15,14 +15,14 @@ import os
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.errors import InstallError, WheelFormatError
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from vinstall.distributions.core_metadata import CoreMetadata
     from vinstall.wheel.archive import ArchiveFile, WheelArchive
@@ -132,6 +132,25 @@ class StoredWheel:
         return tuple(changed)
 
 
+class ArrivingFile(Protocol):
+    """A wheel that is still being received.
+
+    Attributes:
+        length: Bytes of the whole wheel.
+    """
+
+    length: int
+
+    def read_at(self, offset: int, size: int, /) -> bytes:
+        """Bytes from a place, as soon as they are there; what it raises ends the unpacking."""
+
+    def expect(self) -> None:
+        """From now on what is read is not worth a request of its own."""
+
+    def wait_until_verified(self) -> None:
+        """Come back when the whole file has the digest that it should have; else raise."""
+
+
 class WheelStore:
     """Unpacked wheels below one folder, shared by all processes of a user.
 
@@ -212,15 +231,34 @@ class WheelStore:
         found = self.find(sha256)
         if found is not None:
             return found
-        folder = self.folder_of(sha256)
-        try:
-            return self._unpack(wheel, filename, sha256, folder)
-        except OSError as error:
-            raise InstallError(
-                f"{filename} can not be unpacked",
-                f"{error.strerror or error}: {error.filename or folder}",
-                "Make room, or choose another cache folder with --cache-dir.",
-            ) from error
+        with self._words_for_errors(filename):
+            from vinstall.wheel.archive import WheelArchive
+
+            with WheelArchive.open(wheel, filename, max_unpacked=self._max_unpacked) as archive:
+                return self._unpack(archive, sha256, None)
+
+    def add_arriving(self, arriving: ArrivingFile, filename: str, sha256: str) -> StoredWheel:
+        """Unpack a wheel while it is received.
+
+        The entry exists only when the whole file was verified.
+
+        Args:
+            arriving: The file.
+            filename: The name that its index gives it.
+            sha256: The digest that it will have, in hexadecimal, lower case.
+
+        Raises:
+            WheelFormatError: As for ``add``; the file need not be the right one then.
+            InstallError: The store can not be written.
+        """
+        with self._words_for_errors(filename):
+            from vinstall.wheel.archive import WheelArchive
+
+            archive = WheelArchive(
+                arriving.read_at, arriving.length, filename, max_unpacked=self._max_unpacked
+            )
+            arriving.expect()
+            return self._unpack(archive, sha256, arriving)
 
     def remove(self, sha256: str) -> bool:
         """Remove the entry of a wheel; whether there was one."""
@@ -230,24 +268,38 @@ class WheelStore:
         discard_folder(folder)
         return True
 
-    def _unpack(self, wheel: Path, filename: str, sha256: str, folder: Path) -> StoredWheel:
+    @contextlib.contextmanager
+    def _words_for_errors(self, filename: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InstallError(
+                f"{filename} can not be unpacked",
+                f"{error.strerror or error}: {error.filename or self.root}",
+                "Make room, or choose another cache folder with --cache-dir.",
+            ) from error
+
+    def _unpack(
+        self, archive: WheelArchive, sha256: str, arriving: ArrivingFile | None
+    ) -> StoredWheel:
         import tempfile
 
-        from vinstall.wheel.archive import WheelArchive
-
-        with WheelArchive.open(wheel, filename, max_unpacked=self._max_unpacked) as archive:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            remove_abandoned(folder.parent)
-            work = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
-            try:
-                file_mode = 0o666 & ~current_umask()
-                files = _unpack_files(archive, work / "files", file_mode)
-                _write_manifest(work, archive, sha256, files, file_mode)
-                work.chmod(0o777 & ~current_umask())
-                self._publish(work, folder, sha256)
-            except BaseException:
-                remove_tree(work)
-                raise
+        folder = self.folder_of(sha256)
+        filename = archive.filename.filename
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(folder.parent)
+        work = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
+        try:
+            file_mode = 0o666 & ~current_umask()
+            files = _unpack_files(archive, work / "files", file_mode)
+            _write_manifest(work, archive, sha256, files, file_mode)
+            work.chmod(0o777 & ~current_umask())
+            if arriving is not None:
+                arriving.wait_until_verified()
+            self._publish(work, folder, sha256)
+        except BaseException:
+            remove_tree(work)
+            raise
         stored = _load(folder, sha256)
         if stored is None:
             raise InstallError(

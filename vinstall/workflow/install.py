@@ -416,6 +416,7 @@ def _make_downloader(context: Context) -> Downloader:
 def _fetch(
     context: Context, resolved: Resolved, change: Change, downloader: Downloader, folder: Path
 ) -> Fetched:
+    from vinstall.workflow.arriving import fetch_and_unpack, is_worthwhile
     from vinstall.workflow.attestations import demand_attestation
 
     link = _link_of(change)
@@ -433,11 +434,15 @@ def _fetch(
             context.observer.receive(StageAdvanced("download", 1, link.filename))
             _check_own_metadata(change, stored)
             return Fetched(stored, known)
-    downloaded = downloader.fetch(link, expected or None, folder)
+    stored = None
+    if is_worthwhile(link):
+        downloaded, stored = fetch_and_unpack(
+            context.client, downloader, context.store, link, expected or None, folder
+        )
+    else:
+        downloaded = downloader.fetch(link, expected or None, folder)
     demand_attestation(context, change.resolved.project, link, downloaded.sha256)
-    stored = context.store.find(downloaded.sha256) or context.store.add(
-        downloaded.path, link.filename, downloaded.sha256
-    )
+    stored = stored or context.store.add(downloaded.path, link.filename, downloaded.sha256)
     if not link.is_file and downloaded.path.parent == folder:
         downloaded.path.unlink(missing_ok=True)
     context.observer.receive(StageAdvanced("download", 1, link.filename))
