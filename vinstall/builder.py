@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.errors import BuildError, words_of
 from vinstall.events import Noted
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from vinstall.settings import IndexSettings, RequestSettings
 
 _SHOWN_LINES = 25
-_RESOLVED = re.compile(r"^\s*Resolved .* to commit (?P<commit>[0-9a-fA-F]{7,64})\s*$", re.MULTILINE)
+_RESOLVED = lazy_pattern(
+    r"^\s*Resolved .* to commit (?P<commit>[0-9a-fA-F]{7,64})\s*$", re.MULTILINE
+)
 _NO_DECLARATION = ("setuptools>=40.8.0",)
 _LEGACY_BACKEND = "setuptools.build_meta:__legacy__"
 

@@ -14,6 +14,7 @@ from vinstall import __version__
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.link import Link
 from vinstall.errors import LockFileError, VariantMetadataError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass, field
 from vinstall.variants.readers import format_index_metadata, read_variant_metadata
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 LOCK_VERSION = "1.0"
 _SAFE_HASHES = ("sha256", "sha384", "sha512", "sha3_256", "sha3_384", "sha3_512", "blake2b")
-_NAME = re.compile(r"pylock(\.[^.]+)?\.toml")
+_NAME = lazy_pattern(r"pylock(\.[^.]+)?\.toml")
 
 
 @dataclass(frozen=True, slots=True)

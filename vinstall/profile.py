@@ -7,10 +7,10 @@ order of preference, best first. Unknown keys are errors: it is the user's own f
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from vinstall.errors import ProfileError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass, field
 from vinstall.variants.properties import ABI_DEPENDENCY, is_namespace, is_value
 from vinstall.variants.supported import SupportedProperties
@@ -36,7 +36,7 @@ _MARKERS = frozenset(
         "sys_platform",
     }
 )
-_TAG = re.compile(r"[a-z0-9_]+-[a-z0-9_]+-[a-z0-9_]+")
+_TAG = lazy_pattern(r"[a-z0-9_]+-[a-z0-9_]+-[a-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from vinstall.bridges.model import Build, Family, How, Libraries, Plain
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.requirement import parse_specifier
 from vinstall.errors import BridgeError, RequirementError
+from vinstall.patterns import lazy_pattern
 from vinstall.variants.properties import (
     NULL_LABEL,
     is_label,
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 SCHEMA = 1
-_FAMILY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_PLATFORM = re.compile(r"(linux|win32|darwin)(-[a-z0-9_]+)?")
-_EXTRAS = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?(,[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*")
-_GROUP = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
+_FAMILY = lazy_pattern(r"[a-z0-9]+(-[a-z0-9]+)*")
+_PLATFORM = lazy_pattern(r"(linux|win32|darwin)(-[a-z0-9_]+)?")
+_EXTRAS = lazy_pattern(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?(,[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*")
+_GROUP = lazy_pattern(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 _COMMON = frozenset({"label", "how", "projects", "releases", "properties", "agree", "platforms"})
 _OWN: dict[str, frozenset[str]] = {
     "index": frozenset({"url", "local", "helpers"}),

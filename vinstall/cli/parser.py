@@ -18,6 +18,7 @@ from vinstall.cli.options import (
     version_options,
 )
 from vinstall.errors import UsageError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ Value = str | int | float | bool
 
 COMMAND_LINE = "command line"
 
-_SETTING = re.compile(r"[^=]+=.*", re.DOTALL)
-_DAYS = re.compile(r"P(\d{1,6})D", re.ASCII)
+_SETTING = lazy_pattern(r"[^=]+=.*", re.DOTALL)
+_DAYS = lazy_pattern(r"P(\d{1,6})D", re.ASCII)
 
 
 _NEARLY = 0.85

@@ -8,21 +8,21 @@ command. Results are always written.
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
 from vinstall.errors import words_of
+from vinstall.patterns import lazy_pattern
 from vinstall.settings import OutputSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_CREDENTIALS = re.compile(
+_CREDENTIALS = lazy_pattern(
     r"(?P<scheme>[a-z][a-z0-9+.-]*://)(?P<user>[^/@\s:]*)(?P<rest>:[^/\s]*)?@"
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 _YELLOW, _RED, _BOLD, _PLAIN = "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
 

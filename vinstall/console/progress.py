@@ -6,7 +6,6 @@ stderr. Everywhere else plain lines are written; ``raw`` writes ``Progress N of 
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from pathlib import Path
@@ -28,6 +27,7 @@ from vinstall.events import (
     Uninstalled,
     Warned,
 )
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from vinstall.events import Event
 
 _SMALL = 512 * 1024
-_BLANKS = re.compile(r"(?<=[\w\]])\s+(?=[<>=!~]=?)")
+_BLANKS = lazy_pattern(r"(?<=[\w\]])\s+(?=[<>=!~]=?)")
 _RAW_INTERVAL = 0.25
 
 

@@ -7,11 +7,11 @@ Names are split by hand and tags stay text, since an index page holds thousands 
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from vinstall.errors import WheelFormatError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
-_SEPARATORS = re.compile(r"[-_.]+")
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_PLAIN_VERSION = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
-_BUILD = re.compile(r"(\d+)(.*)")
+_SEPARATORS = lazy_pattern(r"[-_.]+")
+_NAME = lazy_pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_PLAIN_VERSION = lazy_pattern(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
+_BUILD = lazy_pattern(r"(\d+)(.*)")
 MAX_VERSION_LENGTH = 1000
 """Longer texts are no version: Python refuses to read numbers of thousands of digits."""
 SDIST_SUFFIXES = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz", ".tar")

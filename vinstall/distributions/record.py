@@ -5,15 +5,15 @@ Implements the recording installed projects specification, "The RECORD file".
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from vinstall.errors import WheelFormatError
+from vinstall.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_QUOTED = re.compile(r'[,"\r\n]')
+_QUOTED = lazy_pattern(r'[,"\r\n]')
 
 
 class RecordEntry(NamedTuple):

@@ -7,12 +7,12 @@ version specifier and the marker, and is imported only where there is one.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vinstall.distributions.filename import MAX_VERSION_LENGTH, normalize_name
 from vinstall.errors import RequirementError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from packaging.markers import Marker
     from packaging.specifiers import SpecifierSet
 
-_HEAD = re.compile(
+_HEAD = lazy_pattern(
     r"\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*"
     r"(?:\[(?P<extras>[^\]]*)\])?\s*"
 )
-_EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_LONG_NUMBER = re.compile(rf"\d{{{MAX_VERSION_LENGTH}}}")
-_LETTER = re.compile(r"[A-Za-z]")
-_OPERATOR = re.compile(r"===|[~=!<>]=|[<>]")
-_URL_MARKER = re.compile(r"\s+;|;\s+")
+_EXTRA = lazy_pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_LONG_NUMBER = lazy_pattern(rf"\d{{{MAX_VERSION_LENGTH}}}")
+_LETTER = lazy_pattern(r"[A-Za-z]")
+_OPERATOR = lazy_pattern(r"===|[~=!<>]=|[<>]")
+_URL_MARKER = lazy_pattern(r"\s+;|;\s+")
 
 
 class Known:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from vinstall.distributions.filename import SDIST_SUFFIXES
 from vinstall.distributions.requirement import Requirement, parse_requirement, split_url_marker
 from vinstall.errors import RequirementError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass, field, replace
 from vinstall.variants.markers import find_illegal_variant_marker
 from vinstall.variants.properties import is_label
@@ -21,13 +22,13 @@ from vinstall.variants.properties import is_label
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_COMMENT = re.compile(r"(^|\s+)#.*$")
-_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//|/|\.|\w)")
-_HASH = re.compile(r"(sha256|sha384|sha512|md5):([0-9a-fA-F]+)")
+_COMMENT = lazy_pattern(r"(^|\s+)#.*$")
+_VARIABLE = lazy_pattern(r"\$\{([A-Z0-9_]+)\}")
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:(//|/|\.|\w)")
+_HASH = lazy_pattern(r"(sha256|sha384|sha512|md5):([0-9a-fA-F]+)")
 _SYSTEMS = ("git", "hg", "svn", "bzr")
 _HASH_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128, "md5": 32}
-_DIRECT_NAME = re.compile(
+_DIRECT_NAME = lazy_pattern(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?P<extras>\[[^\]]*\])?\s*@\s*(?P<url>\S.*)"
 )
 _ARCHIVES = (".whl", *SDIST_SUFFIXES)

@@ -7,13 +7,18 @@ to disk goes through ``redact_url`` or ``strip_credentials`` first.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-_UNSAFE = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{|}]")
-_STRANGE_IN_NAME = re.compile(r"[\x00-\x1f\x7f/\\]")
-_USERINFO = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]*://)([^/?#\s]*)@")
+from vinstall.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    import re
+
+_UNSAFE = lazy_pattern(r"[^\x21-\x7e]|[\"<>\\^`{|}]")
+_STRANGE_IN_NAME = lazy_pattern(r"[\x00-\x1f\x7f/\\]")
+_USERINFO = lazy_pattern(r"(\b[A-Za-z][A-Za-z0-9+.-]*://)([^/?#\s]*)@")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

@@ -9,7 +9,6 @@ it does not like goes to ``json``, which then says what is wrong.
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +28,7 @@ from vinstall.index.simple import (
     make_reader,
     parse_simple_page,
 )
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from vinstall.distributions.link import Link
 
-_PLAIN_VERSION = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
+_PLAIN_VERSION = lazy_pattern(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
 _LONG_FILE = 4000
-_LONG_NUMBER = re.compile(rb"[0-9]{4000}")
+_LONG_NUMBER = lazy_pattern(rb"[0-9]{4000}")
 _IMPORT_PAYS = 512 * 1024
 """Bytes of pages that ``json`` reads in the time of the import of ``msgspec``."""
 _seen = 0

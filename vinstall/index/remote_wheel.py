@@ -9,13 +9,13 @@ verified before anything of it is installed.
 from __future__ import annotations
 
 import io
-import re
 from typing import IO, TYPE_CHECKING, cast
 
 from vinstall.errors import IndexAccessError
 from vinstall.index.address import redact_url
 from vinstall.index.client import ConnectionLostError, StatusError
 from vinstall.index.dist_info import BROKEN_ZIP, LIMIT, read_dist_info
+from vinstall.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from vinstall.distributions.link import Link
@@ -25,7 +25,7 @@ TAIL = 16 * 1024
 """Bytes of the end that are fetched first."""
 SMALL = 256 * 1024
 """Bytes of a wheel that is taken whole where the server knows no ranges."""
-_CONTENT_RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+)")
+_CONTENT_RANGE = lazy_pattern(r"bytes\s+(\d+)-(\d+)/(\d+)")
 _NO_RANGE = frozenset({400, 405, 416, 501})
 _TRIES = 3
 

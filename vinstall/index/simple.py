@@ -25,6 +25,7 @@ from vinstall.index.address import (
     redact_url,
     strip_credentials,
 )
+from vinstall.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,13 +39,13 @@ PAGE_TYPES = (
 VARIANTS_SUFFIX = "-variants.json"
 KEPT_SUFFIXES = (".whl", *SDIST_SUFFIXES, VARIANTS_SUFFIX)
 """How the names of files end that are links."""
-_JSON_TYPE = re.compile(r"application/vnd\.pypi\.simple\.(v\d+|latest)\+json|application/json")
-_HTML_TYPE = re.compile(
+_JSON_TYPE = lazy_pattern(r"application/vnd\.pypi\.simple\.(v\d+|latest)\+json|application/json")
+_HTML_TYPE = lazy_pattern(
     r"application/vnd\.pypi\.simple\.(v\d+|latest)\+html|text/html|application/xhtml\+xml"
 )
 _MAX_SIZE = 1 << 63
-_HASH = re.compile(r"(sha512|sha384|sha256|sha224|sha1|md5|blake2b)=([0-9a-fA-F]+)")
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_HASH = lazy_pattern(r"(sha512|sha384|sha256|sha224|sha1|md5|blake2b)=([0-9a-fA-F]+)")
+_CHARSET = lazy_pattern(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 def parse_simple_page(

@@ -16,19 +16,21 @@ import threading
 import time
 from typing import TYPE_CHECKING, Literal
 
+from vinstall.patterns import lazy_pattern
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Iterator, Mapping
 
 Kind = Literal["connect", "connect-timeout", "timeout", "slow", "lost", "broken", "protocol"]
-_PLAIN_URL = re.compile(
+_PLAIN_URL = lazy_pattern(
     r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9.-]+)(?::(?P<port>[0-9]{1,5}))?"
     r"(?P<path>/(?!/)[!-\"$-~]*)?"
 )
-_DOTS = re.compile(r"/\.{1,2}(?:/|$|\?)")
-_STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: ([^\x00\r\n]*))?")
-_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_BAD_IN_VALUE = re.compile(rb"[\r\n\x00]")
+_DOTS = lazy_pattern(r"/\.{1,2}(?:/|$|\?)")
+_STATUS = lazy_pattern(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: ([^\x00\r\n]*))?")
+_NAME = lazy_pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_BAD_IN_VALUE = lazy_pattern(rb"[\r\n\x00]")
 _BLOCK = 256 * 1024
 _INTERIM_LIMIT = 20
 """Answers before the answer (1xx)."""

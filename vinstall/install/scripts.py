@@ -17,14 +17,15 @@ import re
 from typing import NamedTuple
 
 from vinstall.errors import WheelFormatError
+from vinstall.patterns import lazy_pattern
 
 MAX_SHEBANG = 127
 """Bytes of a ``#!`` line, without its end, that every Linux kernel reads whole."""
 SCRIPT_GROUPS = ("console_scripts", "gui_scripts")
 
-_BAD_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]')
-_TARGET = re.compile(r"(?P<module>[\w.]+)\s*:\s*(?P<attribute>[\w.]+)\s*(?:\[[^\[\]]*\])?")
-_PYTHON_LINE = re.compile(rb"#!python(w?)(?:[ \t]+([^\r\n]*))?(\r\n|\r|\n|\Z)")
+_BAD_NAME = lazy_pattern(r'[\x00-\x1f\x7f/\\<>:"|?*]')
+_TARGET = lazy_pattern(r"(?P<module>[\w.]+)\s*:\s*(?P<attribute>[\w.]+)\s*(?:\[[^\[\]]*\])?")
+_PYTHON_LINE = lazy_pattern(rb"#!python(w?)(?:[ \t]+([^\r\n]*))?(\r\n|\r|\n|\Z)")
 
 
 class Script(NamedTuple):

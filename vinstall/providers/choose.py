@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.requirement import evaluate_marker, parse_marker, parse_requirement
 from vinstall.errors import RequirementError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ BUNDLED = (
 )
 """Distributions whose plugins are trusted without being named by the user."""
 
-_PLUGIN_API = re.compile(r"[A-Za-z_]\w*(\.\w+)*\s*(:\s*\w+(\.\w+)*)?", re.ASCII)
+_PLUGIN_API = lazy_pattern(r"[A-Za-z_]\w*(\.\w+)*\s*(:\s*\w+(\.\w+)*)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vinstall.errors import ProviderReplyError
+from vinstall.patterns import lazy_pattern
 from vinstall.providers.messages import (
     MAX_REPLY,
     PluginAnswer,
@@ -41,11 +41,11 @@ MASKS = {
     "ONEAPI_DEVICE_SELECTOR": "intel",
 }
 """Variables that hide devices from one process → the namespace of those devices."""
-_SECRET = re.compile(
+_SECRET = lazy_pattern(
     r"^(PIP|VINSTALL|UV|TWINE|AWS)_|TOKEN|PASSW|PASSPHRASE|SECRET|CREDENTIAL|COOKIE|KEY$"
     r"|(^|_)(AUTH|KEYS?|PASS)(_|$)|_(DSN|PAT|PWD)$|^NETRC$|^KUBECONFIG$"
 )
-_URL_WITH_PASSWORD = re.compile(r"://[^/\s@:]*:[^/\s@]+@")
+_URL_WITH_PASSWORD = lazy_pattern(r"://[^/\s@:]*:[^/\s@]+@")
 _SCRIPT = Path(__file__).parent.parent / "children" / "provider_query.py"
 
 

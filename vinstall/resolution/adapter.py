@@ -9,7 +9,6 @@ something that can not be had, so that the next one is tried and the reason is k
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from resolvelib.providers import AbstractProvider
@@ -34,6 +33,7 @@ from vinstall.errors import (
     WheelFormatError,
 )
 from vinstall.events import Warned
+from vinstall.patterns import lazy_pattern
 from vinstall.resolution.candidate import Candidate
 from vinstall.resolution.selection import (
     Release,
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from vinstall.resolution.source import Agreements, PackageSource, SupportedLookup
 
 IMPOSSIBLE = "<impossible>"
-_NAMES_LOCAL = re.compile(r"===?\s*[^,]*\+")
+_NAMES_LOCAL = lazy_pattern(r"===?\s*[^,]*\+")
 
 
 @dataclass(frozen=True, slots=True)

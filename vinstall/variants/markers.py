@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 from vinstall.errors import RequirementError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from vinstall.variants.properties import VariantProperty
 
 _NAMES = ("variant_label", "variant_properties", "variant_features", "variant_namespaces")
-_NAME = re.compile(r"\bvariant_(?:label|properties|features|namespaces)\b")
-_TOKEN = re.compile(
+_NAME = lazy_pattern(r"\bvariant_(?:label|properties|features|namespaces)\b")
+_TOKEN = lazy_pattern(
     r"""\s*(?:
         (?P<paren>[()])
       | (?P<text>'[^']*'|"[^"]*")
@@ -31,7 +32,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_WIDE = re.compile(r"\s*::\s*")
+_WIDE = lazy_pattern(r"\s*::\s*")
 _MAX_DEPTH = 50
 
 

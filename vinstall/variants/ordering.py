@@ -10,6 +10,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 from vinstall.variants.properties import (
     ABI_DEPENDENCY,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from vinstall.variants.metadata import VariantMetadata
     from vinstall.variants.supported import SupportedProperties
 
-_RELEASE_PREFIX = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18}){0,2}")
+_RELEASE_PREFIX = lazy_pattern(r"[0-9]{1,18}(\.[0-9]{1,18}){0,2}")
 _SHOWN_VALUES = 6
 _SHOWN_LENGTH = 60
 

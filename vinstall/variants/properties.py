@@ -5,10 +5,10 @@ Implements PEP 825, "Variant properties" and "Variant label".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from vinstall.errors import VariantMetadataError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 NULL_LABEL = "null"
@@ -17,9 +17,9 @@ ABI_DEPENDENCY = "abi_dependency"
 Properties = Mapping[str, Mapping[str, tuple[str, ...]]]
 """The properties of one variant: namespace → feature → values."""
 
-_KEY = re.compile(r"[a-z0-9_]+")
-_VALUE = re.compile(r"[a-z0-9_.]+")
-_LABEL = re.compile(r"[0-9a-z_.]+")
+_KEY = lazy_pattern(r"[a-z0-9_]+")
+_VALUE = lazy_pattern(r"[a-z0-9_.]+")
+_LABEL = lazy_pattern(r"[0-9a-z_.]+")
 
 
 def is_namespace(text: str) -> bool:

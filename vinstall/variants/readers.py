@@ -7,11 +7,11 @@ little as possible: one label, one provider; only a file that says nothing usabl
 
 from __future__ import annotations
 
-import re
 import reprlib
 from typing import TYPE_CHECKING, Any
 
 from vinstall.errors import VariantMetadataError
+from vinstall.patterns import lazy_pattern
 from vinstall.variants.metadata import ProviderInfo, VariantMetadata
 from vinstall.variants.properties import (
     ABI_DEPENDENCY,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 16 * 1024 * 1024
 _BASE = "https://variants-schema.wheelnext.dev"
-_VERSION = re.compile(r"/v([0-9]+)\.([0-9]+)(?:\.([0-9]+))?\.json")
-_PLUGIN_API = re.compile(r"[A-Za-z_][\w.]*(\s*:\s*[A-Za-z_][\w.]*)?")
+_VERSION = lazy_pattern(r"/v([0-9]+)\.([0-9]+)(?:\.([0-9]+))?\.json")
+_PLUGIN_API = lazy_pattern(r"[A-Za-z_][\w.]*(\s*:\s*[A-Za-z_][\w.]*)?")
 
 _OLD, _PEP_817, _PEP_825, _PEP_850 = "2025", "PEP 817", "PEP 825", "PEP 850"
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import re
 import stat
 import unicodedata
 import zlib
@@ -26,6 +25,7 @@ from vinstall.distributions.filename import (
 from vinstall.distributions.record import parse_record
 from vinstall.errors import WheelFormatError
 from vinstall.files import make_reader
+from vinstall.patterns import lazy_pattern
 from vinstall.wheel.central_directory import (
     DEFLATED,
     METHOD_NAMES,
@@ -66,9 +66,9 @@ DIGEST_ALGORITHMS = frozenset(
 DATA_SCHEMES = frozenset({"purelib", "platlib", "headers", "scripts", "data"})
 """Folders that ``*.data`` may hold."""
 
-_DEVICE = re.compile(r"(?i)(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])(?:\.|$)")
-_BAD_CHARACTER = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
-_WHEEL_VERSION = re.compile(r"(\d+)\.(\d+)")
+_DEVICE = lazy_pattern(r"(?i)(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])(?:\.|$)")
+_BAD_CHARACTER = lazy_pattern(r'[\x00-\x1f\x7f<>:"|?*\\]')
+_WHEEL_VERSION = lazy_pattern(r"(\d+)\.(\d+)")
 _SUPPORTED_MINOR = 0
 
 

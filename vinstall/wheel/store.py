@@ -12,13 +12,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.errors import InstallError, WheelFormatError
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ FILE_WEIGHT = 20_000
 """Making a file takes about as long as unpacking so many bytes."""
 PARALLEL_WEIGHT = 16 * 2**20
 """Wheels that weigh more than this are unpacked by several threads."""
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA256 = lazy_pattern(r"[0-9a-f]{64}")
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 

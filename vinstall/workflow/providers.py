@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.errors import ConfigurationError, UsageError, words_of
+from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
 TRUST_KEY = "trusted-providers"
 _SPELLINGS = frozenset({"trusted-providers", "trust-provider"})
-_ARRAY = re.compile(
+_ARRAY = lazy_pattern(
     r"""^[ \t]*(?P<quote>["']?)(?P<key>[A-Za-z_-]+)(?P=quote)[ \t]*=[ \t]*"""
     r"""(?:\[[^\[\]"']*(?:(?:"[^"\n]*"|'[^'\n]*')[^\[\]"']*)*\]|"[^"\n]*"|'[^'\n]*')""",
     re.MULTILINE,
 )
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_NAME = lazy_pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from vinstall.errors import BuildError
 from vinstall.index.address import redact_url
+from vinstall.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SHORT_SSH = re.compile(r"(?P<user>\w+@)?(?P<host>[^/:]+):(?P<path>\w[^:]*)")
+_SHORT_SSH = lazy_pattern(r"(?P<user>\w+@)?(?P<host>[^/:]+):(?P<path>\w[^:]*)")
 
 
 def check_out(url: str, revision: str, folder: Path, actions: Sequence[str] = ()) -> str:

@@ -11,9 +11,10 @@ kept on disk, and holds until its files change.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Any
+
+from vinstall.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from vinstall.settings import Settings
 
 _FORMAT = "needs-v1"
-_WORD = re.compile(
+_WORD = lazy_pattern(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
     r"(?P<specifier>(?:[<>=!~]=?=?[A-Za-z0-9.*+!_-]+(?:,(?=.)|$))*)"
 )
 _ARCHIVES = (".whl", ".zip", ".gz", ".bz2", ".tgz", ".xz", ".tar", ".txt", ".toml", ".lock")
-_SEPARATORS = re.compile(r"[-_.]+")
+_SEPARATORS = lazy_pattern(r"[-_.]+")
 
 
 def tell_satisfied(
