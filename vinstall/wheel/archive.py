@@ -8,13 +8,14 @@ are compared while they are unpacked, so that each byte is read once.
 
 from __future__ import annotations
 
-import base64
+import binascii
+import contextlib
 import hashlib
 import os
 import stat
 import unicodedata
 import zlib
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.distributions.filename import (
@@ -36,7 +37,7 @@ from vinstall.wheel.central_directory import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -56,8 +57,16 @@ MAX_METADATA_BYTES = 128 * 2**20
 """Bytes of one file that is read into memory (``RECORD``, ``METADATA``...)."""
 MAX_PATH_LENGTH = 4096
 """Characters of the path of one entry."""
-CHUNK_BYTES = 2**20
-"""Entries larger than this are unpacked in pieces."""
+SMALL_BYTES = 2**16
+"""Entries that are packed into so few bytes, and unpack to so few times these, are unpacked at
+once."""
+_SMALL_RATIO = 16
+READ_BYTES = 2**20
+"""Bytes that are read at once for small entries that lie one behind the other."""
+PACKED_BYTES = 2**17
+"""Bytes of a large entry that are inflated at once: what fits into the processor's cache."""
+CHUNK_BYTES = 2**18
+"""Bytes of a large entry that are handed on at once."""
 
 DIGEST_ALGORITHMS = frozenset(
     {"sha256", "sha384", "sha512", "sha3_256", "sha3_384", "sha3_512", "blake2b", "blake2s"}
@@ -70,6 +79,7 @@ _DEVICE = lazy_pattern(r"(?i)(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9
 _BAD_CHARACTER = lazy_pattern(r'[\x00-\x1f\x7f<>:"|?*\\]')
 _WHEEL_VERSION = lazy_pattern(r"(\d+)\.(\d+)")
 _SUPPORTED_MINOR = 0
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 class ArchiveFile(NamedTuple):
@@ -211,6 +221,55 @@ class WheelArchive:
                 raise self._mismatch(name)
         return content
 
+    def read_small(self, files: Sequence[ArchiveFile]) -> Iterator[bytes | None]:
+        """The content of files, as far as they are small.
+
+        Returns:
+            For each file its content, checked as ``iter_chunks`` does it; ``None`` for those
+            that have to be unpacked in pieces.
+
+        Raises:
+            WheelFormatError: The content of one is not what RECORD says.
+        """
+        inflate = _find_inflater()[1]
+        buffer, base, end = b"", 0, 0
+        for file in files:
+            entry = file.entry
+            offset = entry.offset
+            if entry.packed > SMALL_BYTES or entry.size > SMALL_BYTES * _SMALL_RATIO:
+                yield None
+                continue
+            if not (base <= offset and entry.end <= end):
+                buffer = self._read_at(offset, READ_BYTES)
+                base, end = offset, offset + len(buffer)
+                if entry.end > end:  # something lies between it and the next one
+                    yield None
+                    continue
+            start = data_offset(buffer, entry, self._origin, offset - base)
+            content = buffer[start : start + entry.packed]
+            if entry.method != STORED:
+                try:
+                    content = inflate(content, -15, entry.size or 1)
+                except Exception as error:  # each library has an error of its own
+                    raise self._damaged(entry.name, f"it does not inflate: {error}") from error
+            if len(content) != entry.size:
+                raise self._damaged(entry.name, f"it does not hold {entry.size} bytes")
+            self._check_content(file, content)
+            yield content
+
+    def _check_content(self, file: ArchiveFile, content: bytes) -> None:
+        if not file.digest:
+            if zlib.crc32(content) != file.entry.crc:
+                raise self._damaged(file.path, "its checksum is wrong")
+            return
+        algorithm, _, value = file.digest.partition("=")
+        if algorithm == "sha256":
+            digest = hashlib.sha256(content).digest()
+        else:
+            digest = hashlib.new(algorithm, content).digest()
+        if _encode(digest) != value:
+            raise self._mismatch(file.path)
+
     def iter_chunks(self, file: ArchiveFile) -> Iterator[bytes]:
         """The content of a file in pieces, checked against its digest.
 
@@ -238,7 +297,7 @@ class WheelArchive:
             raise self._mismatch(file.path)
 
     def _chunks(self, entry: ZipEntry) -> Iterator[bytes]:
-        head = self._read_at(entry.offset, min(entry.end - entry.offset, CHUNK_BYTES))
+        head = self._read_at(entry.offset, min(entry.end - entry.offset, PACKED_BYTES))
         start = data_offset(head, entry, self._origin)
         if start + entry.packed <= len(head):
             packed_chunks = iter((head[start : start + entry.packed],))
@@ -247,7 +306,7 @@ class WheelArchive:
         if entry.method == STORED:
             yield from packed_chunks
             return
-        inflater = _find_inflater()(-15)
+        inflater = _find_inflater()[0](-15)
         remaining = entry.size
         for packed in packed_chunks:
             data = packed
@@ -279,7 +338,7 @@ class WheelArchive:
         yield first
         remaining = entry.packed - len(first)
         while remaining:
-            chunk = self._read_at(position, min(remaining, CHUNK_BYTES))
+            chunk = self._read_at(position, min(remaining, PACKED_BYTES))
             if not chunk:
                 raise self._damaged(entry.name, "the archive ends too early")
             position += len(chunk)
@@ -525,20 +584,21 @@ class _Inflater(Protocol):
     def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
-def _find_inflater() -> Callable[[int], _Inflater]:
-    """The fastest raw inflater that is installed."""
+_Inflate = tuple["Callable[[int], _Inflater]", "Callable[[bytes, int, int], bytes]"]
+
+
+def _find_inflater() -> _Inflate:
+    """The fastest raw inflater that is installed: for pieces, and for all at once."""
     global _inflater
     if _inflater is None:
-        try:
-            from isal import isal_zlib
-        except ImportError:
-            _inflater = cast("Callable[[int], _Inflater]", zlib.decompressobj)
-        else:
-            _inflater = cast("Callable[[int], _Inflater]", isal_zlib.decompressobj)
+        library: Any = zlib
+        with contextlib.suppress(ImportError):
+            from isal import isal_zlib as library
+        _inflater = (library.decompressobj, library.decompress)
     return _inflater
 
 
-_inflater: Callable[[int], _Inflater] | None = None
+_inflater: _Inflate | None = None
 
 
 def _new_hasher(algorithm: str) -> Hasher:
@@ -546,7 +606,8 @@ def _new_hasher(algorithm: str) -> Hasher:
 
 
 def _encode(digest: bytes) -> str:
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+    text = binascii.b2a_base64(digest, newline=False).translate(_URL_SAFE)
+    return text.rstrip(b"=").decode("ascii")
 
 
 def _comparable(part: str) -> str:

@@ -100,27 +100,28 @@ def read_central_directory(
     return _with_ends(rows, table_offset, refuse)
 
 
-def data_offset(header: bytes, entry: ZipEntry, origin: str) -> int:
-    """Where the content begins, counted from the local header.
+def data_offset(header: bytes, entry: ZipEntry, origin: str, at: int = 0) -> int:
+    """Where the content begins, counted as ``at``.
 
     Args:
-        header: The archive from ``entry.offset`` on; at least the local header.
+        header: A part of the archive; with at least the local header.
+        entry: Its row in the table.
+        origin: What to name in an error.
+        at: Where in ``header`` the local header begins.
 
     Raises:
         WheelFormatError: The local header does not belong to the entry.
     """
-    if len(header) < _LOCAL.size or header[:4] != b"PK\x03\x04":
+    name_start = at + _LOCAL.size
+    if len(header) < name_start or header[at : at + 4] != b"PK\x03\x04":
         raise WheelFormatError(f"{origin} is damaged", f"the header of {entry.name!r} is missing")
-    fields = _LOCAL.unpack_from(header)
-    flags, method = fields[2], fields[3]
-    name_length: int = fields[9]
-    extra_length: int = fields[10]
-    start = _LOCAL.size + name_length + extra_length
-    name = header[_LOCAL.size : _LOCAL.size + name_length]
+    _, _, flags, method, _, _, _, _, _, name_length, extra_length = _LOCAL.unpack_from(header, at)
+    name_end: int = name_start + name_length
+    start: int = name_end + extra_length
     if (
         method != entry.method
-        or not _is_named(name, flags, entry.name)
-        or start + entry.packed > entry.end - entry.offset
+        or not _is_named(header[name_start:name_end], flags, entry.name)
+        or start - at + entry.packed > entry.end - entry.offset
     ):
         raise WheelFormatError(
             f"{origin} is damaged",
@@ -265,6 +266,8 @@ def _with_ends(
 
 
 def _is_named(name: bytes, flags: int, expected: str) -> bool:
+    if name.isascii():
+        return name == expected.encode("utf-8", "surrogatepass")
     try:
         return _decode(name, flags) == expected
     except UnicodeDecodeError:
@@ -272,4 +275,6 @@ def _is_named(name: bytes, flags: int, expected: str) -> bool:
 
 
 def _decode(name: bytes, flags: int) -> str:
+    if name.isascii():
+        return name.decode("ascii")
     return name.decode("utf-8" if flags & _UTF8_FLAG else "cp437")

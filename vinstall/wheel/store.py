@@ -161,7 +161,7 @@ class WheelStore:
 
     def __init__(self, root: Path, *, max_unpacked: int = 0) -> None:
         self.root = root
-        self._max_unpacked = max_unpacked
+        self.max_unpacked = max_unpacked
 
     def folder_of(self, sha256: str) -> Path:
         """Where the entry of a wheel is, or would be."""
@@ -234,7 +234,7 @@ class WheelStore:
         with self._words_for_errors(filename):
             from vinstall.wheel.archive import WheelArchive
 
-            with WheelArchive.open(wheel, filename, max_unpacked=self._max_unpacked) as archive:
+            with WheelArchive.open(wheel, filename, max_unpacked=self.max_unpacked) as archive:
                 return self._unpack(archive, sha256, None)
 
     def add_arriving(self, arriving: ArrivingFile, filename: str, sha256: str) -> StoredWheel:
@@ -255,7 +255,7 @@ class WheelStore:
             from vinstall.wheel.archive import WheelArchive
 
             archive = WheelArchive(
-                arriving.read_at, arriving.length, filename, max_unpacked=self._max_unpacked
+                arriving.read_at, arriving.length, filename, max_unpacked=self.max_unpacked
             )
             arriving.expect()
             return self._unpack(archive, sha256, arriving)
@@ -345,9 +345,9 @@ def _unpack_files(archive: WheelArchive, root: Path, file_mode: int) -> list[Sto
 
     def unpack(files: Sequence[ArchiveFile]) -> list[StoredFile]:
         stored = []
-        for file in files:
+        for file, content in zip(files, archive.read_small(files), strict=True):
             mode = executable_mode if file.executable else file_mode
-            modified = _write_entry(archive, file, prefix + file.path, mode)
+            modified = _write_entry(archive, file, content, prefix + file.path, mode)
             stored.append(StoredFile(file.path, file.digest, file.size, file.executable, modified))
         return stored
 
@@ -380,7 +380,9 @@ def _shares(files: Sequence[ArchiveFile]) -> list[Sequence[ArchiveFile]]:
     return shares
 
 
-def _write_entry(archive: WheelArchive, file: ArchiveFile, target: str, mode: int) -> int:
+def _write_entry(
+    archive: WheelArchive, file: ArchiveFile, content: bytes | None, target: str, mode: int
+) -> int:
     try:
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
     except FileExistsError:
@@ -389,7 +391,7 @@ def _write_entry(archive: WheelArchive, file: ArchiveFile, target: str, mode: in
             f"the entry {file.path!r} is refused: another one is the same file here",
         ) from None
     try:
-        for chunk in archive.iter_chunks(file):
+        for chunk in archive.iter_chunks(file) if content is None else (content,):
             written = os.write(descriptor, chunk)
             while written < len(chunk):
                 written += os.write(descriptor, memoryview(chunk)[written:])

@@ -6,6 +6,7 @@ once. Until the last step the environment is untouched.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from vinstall.settings import Settings
     from vinstall.wheel.bytecode import Bytecode
     from vinstall.wheel.store import StoredWheel
+    from vinstall.wheel.unpackers import Unpackers
     from vinstall.workflow.gather import Gathered
 
 _FETCH_THREADS = 8
@@ -361,11 +363,13 @@ def fetch_changes(
         elif wheels:
             from concurrent.futures import ThreadPoolExecutor
 
+            unpackers = _make_unpackers(context, wheels)
+            unpack = unpackers.add if unpackers else context.store.add
             pool = ThreadPoolExecutor(min(_FETCH_THREADS, len(wheels)), "fetch")
             try:
 
                 def fetch(change: Change) -> Fetched:
-                    one = _fetch(context, resolved, change, downloader, folder)
+                    one = _fetch(context, resolved, change, downloader, folder, unpack)
                     tell(one.wheel)
                     return one
 
@@ -374,9 +378,24 @@ def fetch_changes(
                     found[project] = future.result()
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
+                if unpackers is not None:
+                    unpackers.close()
     finally:
         context.observer.receive(StageFinished("download"))
     return found
+
+
+def _make_unpackers(context: Context, wheels: Sequence[Change]) -> Unpackers | None:
+    """Processes that unpack, where there is enough to do for them."""
+    from vinstall.wheel.unpackers import WORTHWHILE, Unpackers
+
+    digests = [_link_of(change).hashes.get("sha256", "") for change in wheels]
+    missing = [one for one in digests if not context.store.has(one)]
+    if len(missing) < WORTHWHILE or (os.cpu_count() or 1) < 2:
+        return None
+    from vinstall.providers.run import clean_environment
+
+    return Unpackers(context.store, clean_environment(context.environment))
 
 
 def _tell_nobody(wheel: StoredWheel) -> None:
@@ -414,7 +433,12 @@ def _make_downloader(context: Context) -> Downloader:
 
 
 def _fetch(
-    context: Context, resolved: Resolved, change: Change, downloader: Downloader, folder: Path
+    context: Context,
+    resolved: Resolved,
+    change: Change,
+    downloader: Downloader,
+    folder: Path,
+    unpack: Callable[[Path, str, str], StoredWheel] | None = None,
 ) -> Fetched:
     from vinstall.workflow.arriving import fetch_and_unpack, is_worthwhile
     from vinstall.workflow.attestations import demand_attestation
@@ -442,7 +466,9 @@ def _fetch(
     else:
         downloaded = downloader.fetch(link, expected or None, folder)
     demand_attestation(context, change.resolved.project, link, downloaded.sha256)
-    stored = stored or context.store.add(downloaded.path, link.filename, downloaded.sha256)
+    if stored is None:
+        unpack = unpack or context.store.add
+        stored = unpack(downloaded.path, link.filename, downloaded.sha256)
     if not link.is_file and downloaded.path.parent == folder:
         downloaded.path.unlink(missing_ok=True)
     context.observer.receive(StageAdvanced("download", 1, link.filename))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import stat
 import zipfile
 from typing import TYPE_CHECKING
@@ -15,10 +16,12 @@ from vinstall.wheel import archive as archive_module
 from vinstall.wheel.archive import WheelArchive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tests.support.wheels import BuiltWheel, Fault
+
+    Road = Callable[[WheelArchive], dict[str, bytes]]
 
 METADATA = b"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n"
 WHEEL = b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -29,8 +32,25 @@ def open_built(folder: Path, wheel: BuiltWheel) -> WheelArchive:
     return WheelArchive.open(wheel.write_to(folder), wheel.filename)
 
 
-def unpack(archive: WheelArchive) -> dict[str, bytes]:
+def in_pieces(archive: WheelArchive) -> dict[str, bytes]:
     return {file.path: b"".join(archive.iter_chunks(file)) for file in archive.entries}
+
+
+def at_once(archive: WheelArchive) -> dict[str, bytes]:
+    found = {}
+    for file, content in zip(archive.entries, archive.read_small(archive.entries), strict=True):
+        assert content is not None, "these are all small"
+        found[file.path] = content
+    return found
+
+
+def unpack(archive: WheelArchive) -> dict[str, bytes]:
+    found = in_pieces(archive)
+    assert found == at_once(archive)
+    return found
+
+
+ROADS = pytest.mark.parametrize("road", [in_pieces, at_once])
 
 
 def write_wheel(
@@ -110,6 +130,7 @@ def test_stored_and_large_entries_come_in_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive_module, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(archive_module, "PACKED_BYTES", 200)
     content = bytes(range(256)) * 50
     for compress in (True, False):
         wheel = make_wheel("demo", files={"demo.bin": content}, compress=compress)
@@ -118,6 +139,49 @@ def test_stored_and_large_entries_come_in_pieces(
             pieces = list(archive.iter_chunks(file))
             assert b"".join(pieces) == content
             assert len(pieces) > 1
+
+
+def test_small_entries_are_read_together_and_large_ones_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = random.Random(1).randbytes(5000)
+    files: dict[str, str | bytes] = {f"a{number}.txt": f"{number}" for number in range(40)}
+    files |= {"large.bin": noise, "flat.bin": b"x" * 90_000, "z.txt": "end"}
+    monkeypatch.setattr(archive_module, "SMALL_BYTES", 4000)
+    monkeypatch.setattr(archive_module, "READ_BYTES", 3000)
+    with open_built(tmp_path, make_wheel("demo", files=files)) as archive:
+        found = dict(
+            zip(
+                (file.path for file in archive.entries),
+                archive.read_small(archive.entries),
+                strict=True,
+            )
+        )
+        whole = in_pieces(archive)
+    assert found["large.bin"] is None
+    assert found["flat.bin"] is None
+    assert {path for path, content in found.items() if content is None} <= {"large.bin", "flat.bin"}
+    assert all(content in (None, whole[path]) for path, content in found.items())
+
+
+@ROADS
+def test_an_entry_that_is_shorter_than_it_says_is_refused(tmp_path: Path, road: Road) -> None:
+    files = {"demo.py": b"x" * 1000}
+    record = f"demo.py,{record_digest(files['demo.py'])},\n"
+    rows = {f"{INFO}/METADATA": METADATA, f"{INFO}/WHEEL": WHEEL}
+    record += "".join(f"{path},{record_digest(content)},\n" for path, content in rows.items())
+    path = write_wheel(tmp_path, files, record=f"{record}{INFO}/RECORD,,\n")
+    content = bytearray(path.read_bytes())
+    row = content.index(b"PK\x01\x02")
+    assert content[row + 46 : row + 53] == b"demo.py"
+    for size in (999, 1001):
+        content[row + 24 : row + 28] = size.to_bytes(4, "little")
+        path.write_bytes(content)
+        with (
+            WheelArchive.open(path, path.name) as archive,
+            pytest.raises(WheelFormatError, match=r"is longer than|does not hold"),
+        ):
+            road(archive)
 
 
 FAULTS: dict[Fault, str] = {
@@ -151,13 +215,14 @@ def test_broken_wheels_are_refused_when_opened(tmp_path: Path, fault: Fault, why
     assert wheel.filename in caught.value.what
 
 
+@ROADS
 @pytest.mark.parametrize("fault", ["record-wrong-hash", "corrupt-entry"])
-def test_wrong_content_is_noticed_while_unpacking(tmp_path: Path, fault: Fault) -> None:
+def test_wrong_content_is_noticed_while_unpacking(tmp_path: Path, fault: Fault, road: Road) -> None:
     with (
         open_built(tmp_path, make_wheel("demo", fault=fault)) as archive,
         pytest.raises(WheelFormatError, match=r"'demo\.py'.*RECORD"),
     ):
-        unpack(archive)
+        road(archive)
 
 
 def test_newer_minor_version_is_only_odd(tmp_path: Path) -> None:
@@ -276,7 +341,8 @@ def test_files_need_a_safe_digest(tmp_path: Path, digest: str, why: str) -> None
         )
 
 
-def test_stronger_digests_are_checked(tmp_path: Path) -> None:
+@ROADS
+def test_stronger_digests_are_checked(tmp_path: Path, road: Road) -> None:
     import base64
     import hashlib
 
@@ -287,10 +353,10 @@ def test_stronger_digests_are_checked(tmp_path: Path) -> None:
         record = f"demo.py,sha512={value},1\n{rows}{INFO}/RECORD,,\n"
         with open_files(tmp_path, {"demo.py": content, **files}, record=record) as archive:
             if is_right:
-                assert unpack(archive)["demo.py"] == b"x"
+                assert road(archive)["demo.py"] == b"x"
             else:
                 with pytest.raises(WheelFormatError):
-                    unpack(archive)
+                    road(archive)
 
 
 def test_signatures_need_no_row(tmp_path: Path) -> None:
