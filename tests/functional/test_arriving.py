@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.faults import Altered, ChangingETag, IgnoreRange, LyingRange, Reset, Truncated
+from tests.support.faults import (
+    Altered,
+    ChangingETag,
+    Drip,
+    IgnoreRange,
+    LyingRange,
+    Reset,
+    Truncated,
+)
 from tests.support.wheels import make_wheel
 from vinstall.distributions.link import Link
 from vinstall.errors import HashMismatchError, WheelFormatError
 from vinstall.events import RecordingObserver
-from vinstall.index.arriving import WORTHWHILE
 from vinstall.index.client import HttpClient, Patience
 from vinstall.index.download import Downloader
 from vinstall.settings import IndexSettings
 from vinstall.wheel.store import WheelStore
-from vinstall.workflow.arriving import fetch_and_unpack, is_worthwhile
+from vinstall.wheel.unpackers import Unpackers
+from vinstall.workflow.arriving import WORTHWHILE, fetch_and_unpack, is_worthwhile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,6 +67,7 @@ def fetch(
     )
     folder = tmp_path / "target"
     folder.mkdir()
+    unpackers = Unpackers(store, {}, count=1)
 
     def run(wheel: BuiltWheel) -> StoredWheel | None:
         link = Link(
@@ -68,11 +77,12 @@ def fetch(
             size=len(wheel.content),
         )
         downloader = Downloader(client, str(tmp_path / "cache"), observer)
-        downloaded, stored = fetch_and_unpack(client, downloader, store, link, None, folder)
+        downloaded, is_stored = fetch_and_unpack(client, downloader, unpackers, link, None, folder)
         assert downloaded.path.read_bytes() == wheel.content
-        return stored
+        return store.find(wheel.sha256) if is_stored else None
 
     yield run
+    unpackers.close()
     client.close()
 
 
@@ -92,6 +102,8 @@ def test_the_entry_is_that_of_a_wheel_that_was_there(
     tmp_path: Path,
 ) -> None:
     index.add(wheel)
+    # the file comes slowly enough for its end to be there first
+    index.fail(FILE, Drip(size=500_000, pause=0.05), times=10)
     stored = fetch(wheel)
     assert stored is not None
     other = WheelStore(tmp_path / "other").add(

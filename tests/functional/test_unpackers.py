@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.support.environments import Environment
     from tests.support.index import SimpleIndex
-    from tests.support.wheels import BuiltWheel
+    from tests.support.wheels import BuiltWheel, Fault
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def store(tmp_path: Path) -> WheelStore:
 
 @pytest.fixture
 def unpackers(store: WheelStore) -> Iterator[Unpackers]:
-    made = Unpackers(store, {})
+    made = Unpackers(store, {}, WORTHWHILE)
     yield made
     made.close()
 
@@ -93,7 +95,15 @@ def test_an_interpreter_that_can_not_be_started_again(
     store: WheelStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    unpackers = Unpackers(store, {})
+    unpackers = Unpackers(store, {}, WORTHWHILE)
+    assert unpackers.children == []
+    (wheel,) = wheels(1)
+    assert unpackers.add(wheel.write_to(tmp_path), wheel.filename, wheel.sha256).files
+    unpackers.close()
+
+
+def test_few_wheels_are_unpacked_here(store: WheelStore, tmp_path: Path) -> None:
+    unpackers = Unpackers(store, {}, WORTHWHILE - 1)
     assert unpackers.children == []
     (wheel,) = wheels(1)
     assert unpackers.add(wheel.write_to(tmp_path), wheel.filename, wheel.sha256).files
@@ -106,6 +116,38 @@ def test_no_child_is_left(unpackers: Unpackers, tmp_path: Path) -> None:
     assert len(unpackers.children) == min(os.cpu_count() or 1, 4)
     unpackers.close()
     assert [child.returncode for child in unpackers.children] == [0] * len(unpackers.children)
+
+
+LARGE: dict[str, str | bytes] = {
+    "large.bin": random.Random(1).randbytes(9_000_000),
+    **{f"m{number}.py": f"X = {number}\n" for number in range(600)},
+    "larger.bin": random.Random(2).randbytes(12_000_000),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes can not be forked here")
+@pytest.mark.parametrize("fault", [None, "record-wrong-hash"])
+def test_a_large_wheel_is_unpacked_by_forked_processes(tmp_path: Path, fault: Fault | None) -> None:
+    wheel = make_wheel("demo", files=LARGE, fault=fault)
+    path = wheel.write_to(tmp_path)
+    # from here, where other threads may be, nothing is forked
+    program = (
+        "import sys; from pathlib import Path; from vinstall.wheel.store import WheelStore\n"
+        "store = WheelStore(Path(sys.argv[1]), workers=3, may_fork=True)\n"
+        "store.add(Path(sys.argv[2]), sys.argv[3], sys.argv[4])\n"
+    )
+    words = [str(tmp_path / "forked"), str(path), wheel.filename, wheel.sha256]
+    result = subprocess.run([sys.executable, "-c", program, *words], check=False)
+    assert (result.returncode == 0) == (fault is None)
+    assert list((tmp_path / "forked").rglob(".partial-*")) == []
+    forked = WheelStore(tmp_path / "forked").find(wheel.sha256)
+    if fault is not None:
+        assert forked is None
+        return
+    plain = WheelStore(tmp_path / "plain", workers=1).add(path, wheel.filename, wheel.sha256)
+    assert forked is not None
+    assert [file[:4] for file in forked.files] == [file[:4] for file in plain.files]
+    assert all(forked.read(file.path) == plain.read(file.path) for file in plain.files)
 
 
 def test_an_install_of_many_wheels(index: SimpleIndex, environment: Environment) -> None:

@@ -22,10 +22,13 @@ from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from vinstall.distributions.core_metadata import CoreMetadata
     from vinstall.wheel.archive import ArchiveFile, WheelArchive
+
+    _Share = Sequence[ArchiveFile]
+    _Unpack = Callable[[_Share], list[int]]
 
 LAYOUT = "store-v1"
 MANIFEST_VERSION = 1
@@ -157,10 +160,16 @@ class WheelStore:
     Args:
         root: The folder; made at the first ``add``.
         max_unpacked: Bytes that a wheel may unpack to; 0 for the usual limits.
+        workers: How many unpack a large wheel, 0 for one for each processor.
+        may_fork: Whether these are processes, for which there must be no other threads.
     """
 
-    def __init__(self, root: Path, *, max_unpacked: int = 0) -> None:
+    def __init__(
+        self, root: Path, *, max_unpacked: int = 0, workers: int = 0, may_fork: bool = False
+    ) -> None:
         self.root = root
+        self._workers = workers or min(os.cpu_count() or 1, 8)
+        self._may_fork = may_fork and hasattr(os, "fork")
         self.max_unpacked = max_unpacked
 
     def folder_of(self, sha256: str) -> Path:
@@ -291,7 +300,7 @@ class WheelStore:
         work = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
         try:
             file_mode = 0o666 & ~current_umask()
-            files = _unpack_files(archive, work / "files", file_mode)
+            files = self._unpack_files(archive, work / "files", file_mode)
             _write_manifest(work, archive, sha256, files, file_mode)
             work.chmod(0o777 & ~current_umask())
             if arriving is not None:
@@ -306,6 +315,30 @@ class WheelStore:
                 f"{filename} can not be unpacked", f"{folder} was removed while it was made"
             )
         return stored
+
+    def _unpack_files(self, archive: WheelArchive, root: Path, file_mode: int) -> list[StoredFile]:
+        _make_folders(archive, root)
+        prefix = f"{root}{os.sep}"
+        executable_mode = file_mode | (file_mode & 0o444) >> 2
+
+        def unpack(files: Sequence[ArchiveFile]) -> list[int]:
+            times = []
+            for file, content in zip(files, archive.read_small(files), strict=True):
+                mode = executable_mode if file.executable else file_mode
+                times.append(_write_entry(archive, file, content, prefix + file.path, mode))
+            return times
+
+        weight = sum(file.size + FILE_WEIGHT for file in archive.entries)
+        if self._workers < 2 or weight < PARALLEL_WEIGHT:
+            times = unpack(archive.entries)
+        else:
+            by_many = _unpack_by_processes if self._may_fork else _unpack_by_threads
+            shares = _shares(archive.entries)
+            times = [one for part in by_many(unpack, shares, self._workers) for one in part]
+        return [
+            StoredFile(file.path, file.digest, file.size, file.executable, modified)
+            for file, modified in zip(archive.entries, times, strict=True)
+        ]
 
     def _publish(self, work: Path, folder: Path, sha256: str) -> None:
         for _ in range(3):
@@ -330,7 +363,7 @@ def current_umask() -> int:
     return mask
 
 
-def _unpack_files(archive: WheelArchive, root: Path, file_mode: int) -> list[StoredFile]:
+def _make_folders(archive: WheelArchive, root: Path) -> None:
     root.mkdir()
     made = {""}
     for file in archive.entries:
@@ -340,34 +373,77 @@ def _unpack_files(archive: WheelArchive, root: Path, file_mode: int) -> list[Sto
             while parent and parent not in made:
                 made.add(parent)
                 parent = parent.rpartition("/")[0]
-    prefix = f"{root}{os.sep}"
-    executable_mode = file_mode | (file_mode & 0o444) >> 2
 
-    def unpack(files: Sequence[ArchiveFile]) -> list[StoredFile]:
-        stored = []
-        for file, content in zip(files, archive.read_small(files), strict=True):
-            mode = executable_mode if file.executable else file_mode
-            modified = _write_entry(archive, file, content, prefix + file.path, mode)
-            stored.append(StoredFile(file.path, file.digest, file.size, file.executable, modified))
-        return stored
 
-    workers = min(os.cpu_count() or 1, 8)
-    weight = sum(file.size + FILE_WEIGHT for file in archive.entries)
-    if workers < 2 or weight < PARALLEL_WEIGHT:
-        return unpack(archive.entries)
+def _unpack_by_threads(unpack: _Unpack, shares: Sequence[_Share], workers: int) -> list[list[int]]:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers, thread_name_prefix="unpack") as pool:
-        parts = [pool.submit(unpack, part) for part in _shares(archive.entries)]
+        parts = [pool.submit(unpack, share) for share in shares]
         try:
-            return [file for part in parts for file in part.result()]
+            return [part.result() for part in parts]
         except BaseException:
             for part in parts:
                 part.cancel()
             raise
 
 
-def _shares(files: Sequence[ArchiveFile]) -> list[Sequence[ArchiveFile]]:
+def _unpack_by_processes(
+    unpack: _Unpack, shares: Sequence[_Share], workers: int
+) -> list[list[int]]:
+    """Share the work with forked processes; what one of them fails at is not told in detail."""
+    import signal
+
+    order = list(range(len(shares)))
+    # the largest share takes as long as all others: who waits for it to arrive is not missed
+    largest = max(order, key=lambda number: sum(file.size for file in shares[number]))
+    order.insert(0, order.pop(largest))
+    numbers, give = os.pipe()
+    # what is read at once is so little that no two processes get the same
+    os.write(give, b"".join(number.to_bytes(4, "big") for number in order))
+    os.close(give)
+
+    def work() -> dict[int, list[int]]:
+        done = {}
+        while number := os.read(numbers, 4):
+            at = int.from_bytes(number, "big")
+            done[at] = unpack(shares[at])
+        return done
+
+    helpers: dict[int, int] = {}
+    try:
+        for _ in range(workers - 1):
+            answer, give = os.pipe()
+            process = os.fork()
+            if not process:
+                status = 1
+                try:
+                    text = json.dumps(list(work().items()))
+                    with open(give, "w", encoding="ascii") as told:  # noqa: PTH123
+                        told.write(text)
+                    status = 0
+                finally:
+                    os._exit(status)
+            os.close(give)
+            helpers[process] = answer
+        done = work()
+        for process, answer in list(helpers.items()):
+            helpers.pop(process)
+            with open(answer, encoding="ascii") as file:  # noqa: PTH123 (a descriptor)
+                content = file.read()
+            if os.waitpid(process, 0)[1]:
+                raise InstallError("A wheel can not be unpacked", "a process for it failed")
+            done.update((number, times) for number, times in json.loads(content))
+        return [done[number] for number in range(len(shares))]
+    finally:
+        os.close(numbers)
+        for process, answer in helpers.items():
+            os.close(answer)
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+def _shares(files: Sequence[ArchiveFile]) -> list[_Share]:
     """Neighbours together, until they are worth a thread's while."""
     shares = []
     start = weight = 0

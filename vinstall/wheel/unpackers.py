@@ -13,20 +13,25 @@ import json
 import os
 import queue
 import sys
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
+from vinstall.wheel.arriving import ArrivingFile, ArrivingUnpack
 from vinstall.wheel.store import WheelStore
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from vinstall.wheel.store import StoredWheel
 
 WORTHWHILE = 8
 """So many wheels pay for starting children."""
 _MOST_CHILDREN = 4
+_MOST_ARRIVING = 2
+_FORKS = 2
+"""Processes that unpack one large wheel."""
 _PATIENCE = 10.0
 """Seconds that a child has to end after its last wheel."""
 _PROGRAM = (
@@ -41,23 +46,29 @@ class Unpackers:
     Args:
         store: Where the entries go.
         environment: The variables that the children get.
+        count: How many wheels there will be.
 
     Attributes:
         children: Those that could be started.
     """
 
-    def __init__(self, store: WheelStore, environment: Mapping[str, str]) -> None:
+    def __init__(self, store: WheelStore, environment: Mapping[str, str], count: int) -> None:
         self._store = store
+        self._environment = environment
         self.children: list[subprocess.Popen[bytes]] = []
         self._free: queue.SimpleQueue[subprocess.Popen[bytes] | None] = queue.SimpleQueue()
-        for _ in range(min(os.cpu_count() or 1, _MOST_CHILDREN)):
-            child = _start(environment)
-            if child is not None:
-                self.children.append(child)
-            self._free.put(child)
+        self._processors = os.cpu_count() or 1
+        self._is_shared = count >= WORTHWHILE and self._processors > 1
+        if self._is_shared:
+            for _ in range(min(self._processors, _MOST_CHILDREN)):
+                self._free.put(self._start())
+        self._arriving = threading.BoundedSemaphore(_MOST_ARRIVING)
+        self._idle: list[subprocess.Popen[bytes]] = []
 
     def add(self, wheel: Path, filename: str, sha256: str) -> StoredWheel:
         """As ``WheelStore.add``, with the same errors."""
+        if not self._is_shared:
+            return self._store.add(wheel, filename, sha256)
         child = self._free.get()
         try:
             if child is not None:
@@ -71,6 +82,35 @@ class Unpackers:
         finally:
             self._free.put(child)
         return self._store.add(wheel, filename, sha256)
+
+    @contextlib.contextmanager
+    def unpack_arriving(
+        self, filename: str, sha256: str, length: int
+    ) -> Iterator[ArrivingUnpack | None]:
+        """Unpack a wheel while it arrives; ``None`` where no child is free to do it."""
+        if self._processors < 2 or not self._arriving.acquire(blocking=False):
+            yield None
+            return
+        try:
+            child = self._idle.pop() if self._idle else self._start()
+            if child is None:
+                yield None
+                return
+            arriving = ArrivingUnpack(child, self._store, filename, sha256, length)
+            try:
+                yield arriving
+            finally:
+                arriving.finish()
+                if child.poll() is None:
+                    self._idle.append(child)
+        finally:
+            self._arriving.release()
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        child = _start(self._environment)
+        if child is not None:
+            self.children.append(child)
+        return child
 
     def close(self) -> None:
         """End the children, each after the wheel that it is at."""
@@ -87,19 +127,37 @@ def serve() -> None:
     import gc
 
     gc.disable()
+    lines = sys.stdin.buffer
     try:
-        for line in sys.stdin.buffer:
-            job = json.loads(line)
-            store = WheelStore(Path(job["store"]), max_unpacked=job["max_unpacked"])
-            answer = b"yes\n"
+        while line := lines.readline():
+            if not line.startswith(b"{"):
+                continue
             try:
-                store.add(Path(job["wheel"]), job["filename"], job["sha256"])
+                _unpack(json.loads(line), lines)
+                answer = b"yes\n"
             except Exception:  # the parent does it again, and tells
                 answer = b"no\n"
             sys.stdout.buffer.write(answer)
             sys.stdout.buffer.flush()
     except (KeyboardInterrupt, BrokenPipeError):
         os._exit(1)
+
+
+def _unpack(job: dict[str, Any], lines: IO[bytes]) -> None:
+    store = WheelStore(
+        Path(job["store"]),
+        max_unpacked=job["max_unpacked"],
+        workers=_FORKS if "length" in job else 1,
+        may_fork=True,
+    )
+    if "length" not in job:
+        store.add(Path(job["wheel"]), job["filename"], job["sha256"])
+        return
+    arriving = ArrivingFile(job, lines)
+    try:
+        store.add_arriving(arriving, job["filename"], job["sha256"])
+    finally:
+        arriving.close()
 
 
 def _start(environment: Mapping[str, str]) -> subprocess.Popen[bytes] | None:

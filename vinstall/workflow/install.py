@@ -6,7 +6,6 @@ once. Until the last step the environment is untouched.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -344,6 +343,7 @@ def fetch_changes(
 
     sources = [change for change in changes if not _link_of(change).is_wheel]
     wheels = [change for change in changes if _link_of(change).is_wheel]
+    unpackers = None
     try:
         for change in sources:
             link = _link_of(change)
@@ -355,21 +355,20 @@ def fetch_changes(
             tell(built.wheel)
             context.observer.receive(StageAdvanced("download", 1, wheel.name))
         tell_built(context, sources)
+        unpackers = _make_unpackers(context, wheels)
         if len(wheels) == 1:
             change = wheels[0]
-            one = _fetch(context, resolved, change, downloader, folder)
+            one = _fetch(context, resolved, change, downloader, folder, unpackers)
             found[change.resolved.project] = one
             tell(one.wheel)
         elif wheels:
             from concurrent.futures import ThreadPoolExecutor
 
-            unpackers = _make_unpackers(context, wheels)
-            unpack = unpackers.add if unpackers else context.store.add
             pool = ThreadPoolExecutor(min(_FETCH_THREADS, len(wheels)), "fetch")
             try:
 
                 def fetch(change: Change) -> Fetched:
-                    one = _fetch(context, resolved, change, downloader, folder, unpack)
+                    one = _fetch(context, resolved, change, downloader, folder, unpackers)
                     tell(one.wheel)
                     return one
 
@@ -378,24 +377,27 @@ def fetch_changes(
                     found[project] = future.result()
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
-                if unpackers is not None:
-                    unpackers.close()
     finally:
+        if unpackers is not None:
+            unpackers.close()
         context.observer.receive(StageFinished("download"))
     return found
 
 
 def _make_unpackers(context: Context, wheels: Sequence[Change]) -> Unpackers | None:
     """Processes that unpack, where there is enough to do for them."""
+    links = [_link_of(change) for change in wheels]
+    missing = [one for one in links if not context.store.has(one.hashes.get("sha256", ""))]
+    if not missing:
+        return None
     from vinstall.wheel.unpackers import WORTHWHILE, Unpackers
+    from vinstall.workflow.arriving import is_worthwhile
 
-    digests = [_link_of(change).hashes.get("sha256", "") for change in wheels]
-    missing = [one for one in digests if not context.store.has(one)]
-    if len(missing) < WORTHWHILE or (os.cpu_count() or 1) < 2:
+    if len(missing) < WORTHWHILE and not any(map(is_worthwhile, missing)):
         return None
     from vinstall.providers.run import clean_environment
 
-    return Unpackers(context.store, clean_environment(context.environment))
+    return Unpackers(context.store, clean_environment(context.environment), len(missing))
 
 
 def _tell_nobody(wheel: StoredWheel) -> None:
@@ -438,7 +440,7 @@ def _fetch(
     change: Change,
     downloader: Downloader,
     folder: Path,
-    unpack: Callable[[Path, str, str], StoredWheel] | None = None,
+    unpackers: Unpackers | None = None,
 ) -> Fetched:
     from vinstall.workflow.arriving import fetch_and_unpack, is_worthwhile
     from vinstall.workflow.attestations import demand_attestation
@@ -458,16 +460,17 @@ def _fetch(
             context.observer.receive(StageAdvanced("download", 1, link.filename))
             _check_own_metadata(change, stored)
             return Fetched(stored, known)
-    stored = None
-    if is_worthwhile(link):
-        downloaded, stored = fetch_and_unpack(
-            context.client, downloader, context.store, link, expected or None, folder
+    is_stored = False
+    if unpackers is not None and is_worthwhile(link):
+        downloaded, is_stored = fetch_and_unpack(
+            context.client, downloader, unpackers, link, expected or None, folder
         )
     else:
         downloaded = downloader.fetch(link, expected or None, folder)
     demand_attestation(context, change.resolved.project, link, downloaded.sha256)
+    stored = context.store.find(downloaded.sha256, check=False) if is_stored else None
     if stored is None:
-        unpack = unpack or context.store.add
+        unpack = unpackers.add if unpackers else context.store.add
         stored = unpack(downloaded.path, link.filename, downloaded.sha256)
     if not link.is_file and downloaded.path.parent == folder:
         downloaded.path.unlink(missing_ok=True)
