@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import random
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +116,29 @@ def test_file_arrives(
     advanced = [event.amount for event in observer.events if isinstance(event, TransferAdvanced)]
     assert sum(advanced) == len(wheel.content)
     assert sum(isinstance(event, TransferFinished) for event in observer.events) == 1
+
+
+def test_what_is_not_wanted_any_more_ends_and_is_gone_on_with_later(
+    make_downloader: Callable[..., Downloader],
+    index: SimpleIndex,
+    link: Link,
+    wheel: BuiltWheel,
+    folder: Path,
+) -> None:
+    index.fail(FILE, Drip(size=100_000, pause=0.2), times=1)
+    downloader = make_downloader()
+    with ThreadPoolExecutor(1) as pool:
+        fetching = pool.submit(downloader.fetch, link, None, folder)
+        while not index.count(FILE, method="GET"):
+            time.sleep(0.01)
+        time.sleep(0.1)
+        downloader.stop()
+        with pytest.raises(IndexAccessError, match="not wanted any more"):
+            fetching.result(timeout=20)
+    got = make_downloader().fetch(link, None, folder)
+    assert got.path.read_bytes() == wheel.content
+    last = index.requests[-1]
+    assert (last.status, last.headers.get("range", "")[:6]) == (206, "bytes=")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.environments import ROOT, isolated_variables
-from tests.support.faults import Stall
+from tests.support.faults import Drip, Stall
 from tests.support.wheels import make_wheel
+from vinstall.wheel.unpackers import WORTHWHILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,3 +119,30 @@ def test_a_signal_while_a_file_is_fetched(
     assert "Traceback" not in told
     assert environment.snapshot() == before
     assert not list(environment.home.rglob("work-*"))
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_signal_while_many_files_come_slowly(
+    index: SimpleIndex, environment: Environment, name: str
+) -> None:
+    wheels = [
+        make_wheel(f"demo{number}", files={f"d{number}.py": "X = 1\n" * 20_000}, compress=False)
+        for number in range(WORTHWHILE)
+    ]
+    index.add(*wheels)
+    for wheel in wheels:  # each would take minutes
+        index.fail(f"/files/{wheel.filename}", Drip(size=200, pause=0.5), times=10)
+    child = start(
+        environment, sys.executable, "-m", "vinstall", "--python", environment.python,
+        "install", "--index-url", index.simple_url, *(wheel.name for wheel in wheels),
+    )  # fmt: skip
+    while index.count("/files/*.whl", method="GET") < 4 and child.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    child.send_signal(getattr(signal, name))
+    _, told = child.communicate(timeout=25)
+    assert child.returncode == 1, told
+    assert "Operation cancelled" in told
+    assert environment.installed() == {}
+    assert not list(environment.home.rglob("work-*"))
+    assert not list(environment.home.rglob(".partial-*"))

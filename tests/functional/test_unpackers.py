@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.wheels import make_wheel
-from vinstall.errors import WheelFormatError
+from vinstall.errors import InstallError, WheelFormatError
 from vinstall.wheel.store import WheelStore
 from vinstall.wheel.unpackers import WORTHWHILE, Unpackers
 
@@ -89,6 +89,19 @@ def test_children_that_are_gone_are_done_without(
     for wheel in wheels(6):
         unpackers.add(wheel.write_to(tmp_path), wheel.filename, wheel.sha256)
         assert store.find_fault(wheel.sha256) == ""
+
+
+def test_nothing_is_unpacked_after_a_stop(
+    unpackers: Unpackers, store: WheelStore, tmp_path: Path
+) -> None:
+    (wheel,) = wheels(1)
+    path = wheel.write_to(tmp_path)
+    unpackers.stop()
+    with pytest.raises(InstallError, match="not wanted any more"):
+        unpackers.add(path, wheel.filename, wheel.sha256)
+    assert not store.has(wheel.sha256)
+    unpackers.close()
+    assert all(child.returncode for child in unpackers.children)
 
 
 def test_an_interpreter_that_can_not_be_started_again(

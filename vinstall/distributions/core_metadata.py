@@ -44,7 +44,9 @@ def parse_core_metadata(data: bytes | str, origin: str) -> CoreMetadata:
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     values: dict[str, list[str]] = {}
     last: list[str] | None = None
-    for line in text.replace("\r\n", "\n").split("\n"):
+    ends = [end for end in (text.find("\n\n"), text.find("\n\r\n")) if end >= 0]
+    head = text[: min(ends)] if ends else text  # the description behind it can be long
+    for line in head.replace("\r\n", "\n").split("\n"):
         if not line:
             break
         if line[0] in " \t":

@@ -81,6 +81,11 @@ class Downloader:
         self._client = client
         self._cache = Path(cache_dir) if cache_dir else None
         self._observer = observer
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """End all transfers at their next byte; what came is kept for a later run."""
+        self._stopped.set()
 
     def fetch(
         self,
@@ -230,7 +235,7 @@ class Downloader:
         Raises:
             IndexAccessError: It ended early too often, or can not be stored.
         """
-        transfer = _Transfer(link, part, key, names, self._observer, arriving)
+        transfer = _Transfer(link, part, key, names, self._observer, arriving, self._stopped)
         tries = 0
         while True:
             before = transfer.body.size
@@ -314,6 +319,7 @@ class _Transfer:
         names: Iterable[str],
         observer: Observer,
         arriving: Arriving | None,
+        stopped: threading.Event,
     ) -> None:
         self._link = link
         self._part = part
@@ -321,6 +327,7 @@ class _Transfer:
         self._names = tuple(names)
         self._observer = observer
         self._arriving = arriving
+        self._stopped = stopped
         self._told = False
         self.body = _Body(self._names)
         self.is_resumed = False
@@ -365,9 +372,11 @@ class _Transfer:
                 self._observer.receive(TransferAdvanced(self._key, begun))
         promised = self._link.size
         untold = 0
-        arriving = self._arriving
+        arriving, stopped = self._arriving, self._stopped
         with self._part.open("ab") as file:
             for piece in stream:
+                if stopped.is_set():
+                    raise IndexAccessError(f"{self._link.filename} is not wanted any more")
                 file.write(piece)
                 if arriving is not None:
                     file.flush()

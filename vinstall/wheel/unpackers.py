@@ -17,6 +17,7 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from vinstall.errors import InstallError
 from vinstall.wheel.arriving import ArrivingFile, ArrivingUnpack
 from vinstall.wheel.store import WheelStore
 
@@ -62,6 +63,7 @@ class Unpackers:
         if self._is_shared:
             for _ in range(min(self._processors, _MOST_CHILDREN)):
                 self._free.put(self._start())
+        self._is_stopped = False
         self._arriving = threading.BoundedSemaphore(_MOST_ARRIVING)
         self._idle: list[subprocess.Popen[bytes]] = []
 
@@ -71,6 +73,8 @@ class Unpackers:
             return self._store.add(wheel, filename, sha256)
         child = self._free.get()
         try:
+            if self._is_stopped:
+                raise InstallError(f"{filename} is not wanted any more")
             if child is not None:
                 answer = _ask(child, self._store, wheel, filename, sha256)
                 if answer:
@@ -81,7 +85,20 @@ class Unpackers:
                     child = None
         finally:
             self._free.put(child)
+        if self._is_stopped:
+            raise InstallError(f"{filename} is not wanted any more")
         return self._store.add(wheel, filename, sha256)
+
+    def stop(self) -> None:
+        """Interrupt the children; nothing is unpacked any more."""
+        import signal
+
+        self._is_stopped = True
+        for child in self.children:
+            if os.name == "nt":
+                child.kill()
+            else:
+                child.send_signal(signal.SIGINT)  # it clears away what it had begun
 
     @contextlib.contextmanager
     def unpack_arriving(

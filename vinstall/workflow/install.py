@@ -375,6 +375,11 @@ def fetch_changes(
                 futures = {change.resolved.project: pool.submit(fetch, change) for change in wheels}
                 for project, future in futures.items():
                     found[project] = future.result()
+            except BaseException:
+                downloader.stop()
+                if unpackers is not None:
+                    unpackers.stop()
+                raise
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
     finally:
