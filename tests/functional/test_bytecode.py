@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import marshal
 import os
 import struct
 import sys
@@ -99,6 +100,24 @@ def test_python_takes_the_bytecode_for_current(tmp_path: Path, link: bool) -> No
         facts = source.stat()
         head = read_head(Path(cache_from_source(str(source))))
         assert head == (importlib.util.MAGIC_NUMBER, 0, int(facts.st_mtime), facts.st_size)
+
+
+def test_it_is_the_code_that_python_would_make(tmp_path: Path) -> None:
+    wheel = Site(tmp_path, sys.executable).add(WHEEL)
+    found, _ = compile_wheel(wheel, tmp_path)
+    assert found is not None
+    for module in MODULES:
+        source = wheel.root / module
+        code = marshal.loads(Path(found.files[str(source)]).read_bytes()[16:])
+        assert code == compile(source.read_bytes(), "other name", "exec", dont_inherit=True)
+
+
+def test_python_knows_where_the_module_lies(index: SimpleIndex, environment: Environment) -> None:
+    index.add(WHEEL)
+    environment.vinstall("install", "--index-url", index.simple_url, "--compile", "demo").check()
+    program = "import demo.sub.mod as m; print(m.__loader__.get_code(m.__name__).co_filename)"
+    told = environment.run_python("-B", "-c", program).check().stdout.strip()
+    assert Path(told) == environment.site_packages / "demo" / "sub" / "mod.py"
 
 
 def test_what_was_compiled_once_is_not_compiled_again(tmp_path: Path) -> None:
