@@ -62,9 +62,17 @@ sys.exit(main(sys.argv[3:]))
 """
 
 
+# Under nohup SIGHUP is ignored, also by children, as it should be.
+HEEDS_ALL = """
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
 def start(environment: Environment, *words: str | Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [str(word) for word in words],
+        [sys.executable, "-c", HEEDS_ALL, *(str(word) for word in words)],
         env={**isolated_variables(environment.home), "PYTHONPATH": str(ROOT)},
         cwd=environment.home,
         stdin=subprocess.DEVNULL,
