@@ -207,6 +207,8 @@ def _wheel(data: bytes) -> None:
         for entry in archive.entries:
             for _ in archive.iter_chunks(entry):
                 pass
+        for _ in archive.read_small(archive.entries):
+            pass
 
 
 def _profile(data: bytes) -> None:
