@@ -239,7 +239,7 @@ def test_a_module_that_kills_the_interpreter_costs_itself_only(tmp_path: Path) -
         "import json, os, sys\n"
         "print('ready', flush=True)\n"
         "for line in sys.stdin:\n"
-        "    source, target, shown = json.loads(line)\n"
+        "    source, target, shown, _ = json.loads(line)\n"
         "    if 'bad' in shown:\n"
         "        os.kill(os.getpid(), 9)\n"
         "    open(target, 'wb').close()\n"
@@ -254,6 +254,30 @@ def test_a_module_that_kills_the_interpreter_costs_itself_only(tmp_path: Path) -
     assert found is not None
     root = f"{wheel.root}{os.sep}"
     assert sorted(path[len(root) :] for path in found.files) == ["a.py", "c.py", "d/e.py"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_bytecode_has_the_permissions_of_its_wheel(tmp_path: Path) -> None:
+    site = Site(tmp_path, sys.executable)
+    compiler = Compiler(FACTS, tmp_path)
+    wheels = []
+    before = os.umask(0o022)
+    try:
+        for umask in (0o022, 0o077, 0o002):
+            os.umask(umask)
+            name = f"demo{umask}"
+            wheels.append(site.add(make_wheel(name, files={f"{name}.py": "X = 1\n" * 40_000})))
+            compiler.submit(wheels[-1])
+        found, problem = compiler.finish()
+    finally:
+        compiler.close()
+        os.umask(before)
+    assert not problem
+    modes = [
+        {Path(path).stat().st_mode & 0o777 for path in found[wheel.sha256].files.values()}
+        for wheel in wheels
+    ]
+    assert modes == [{0o644}, {0o600}, {0o664}]
 
 
 def test_more_modules_than_a_child_gets_at_once(tmp_path: Path) -> None:

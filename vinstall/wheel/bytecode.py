@@ -251,10 +251,9 @@ class Compiler:
         import subprocess
 
         facts = self._facts
-        umask = 0o777 & ~job.wheel.executable_mode
         # without site: nothing of the environment runs, path configuration files neither
         command = [facts.executable, "-I", "-S", "-W", "ignore", str(_SCRIPT)]
-        command += [facts.magic, f"{umask:o}", "hash" if facts.by_hash else "time"]
+        command += [facts.magic, "hash" if facts.by_hash else "time"]
         try:
             child = subprocess.Popen(
                 command,
@@ -288,10 +287,9 @@ class Compiler:
         """Let a child compile modules; how many it answered for."""
         assert child.stdin is not None, "it was asked for"
         assert child.stdout is not None, "it was asked for"
-        lines = [
-            json.dumps([one.source, str(job.work / one.name), one.path]).encode("ascii") + b"\n"
-            for one in modules
-        ]
+        mode = job.wheel.file_mode
+        words = ([one.source, str(job.work / one.name), one.path, mode] for one in modules)
+        lines = [json.dumps(one).encode("ascii") + b"\n" for one in words]
         done = 0
         rows = []
         try:
