@@ -101,15 +101,10 @@ class RemoteFile(io.RawIOBase):
         end = self.length if size < 0 else min(self._position + size, self.length)
         if end <= self._position:
             return b""
-        data = self.read_range(self._position, end)
-        self._position = end
-        return data
-
-    def read_range(self, start: int, end: int) -> bytes:
-        """The bytes from one place to another."""
-        self.prepare(start, end - start)
-        data = self._find(start, end)
+        self.prepare(self._position, end - self._position)
+        data = self._find(self._position, end)
         assert data is not None, "prepared just now"
+        self._position = end
         return data
 
     def prepare(self, start: int, size: int) -> None:

@@ -263,11 +263,9 @@ class WheelArchive:
                 raise self._damaged(file.path, "its checksum is wrong")
             return
         algorithm, _, value = file.digest.partition("=")
-        if algorithm == "sha256":
-            digest = hashlib.sha256(content).digest()
-        else:
-            digest = hashlib.new(algorithm, content).digest()
-        if _encode(digest) != value:
+        hasher = _new_hasher(algorithm)
+        hasher.update(content)
+        if _encode(hasher.digest()) != value:
             raise self._mismatch(file.path)
 
     def iter_chunks(self, file: ArchiveFile) -> Iterator[bytes]:
