@@ -286,3 +286,15 @@ def make_reader(descriptor: int) -> Callable[[int, int], bytes]:
         return b"".join(parts)
 
     return read_with_seek
+
+
+def executable_mode_of(file_mode: int) -> int:
+    """The permission bits of programs and folders, where plain files have ``file_mode``."""
+    return file_mode | (file_mode & 0o444) >> 2
+
+
+def current_umask() -> int:
+    """The file mode mask of this process."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -242,8 +242,8 @@ class Placer:
             return False
         if os.name != "posix":
             return True
-        executable_mode = wheel.file_mode | (wheel.file_mode & 0o444) >> 2
-        if (wheel.file_mode, executable_mode) != (self._file_mode, self._executable_mode):
+        modes = (wheel.file_mode, wheel.executable_mode)
+        if modes != (self._file_mode, self._executable_mode):
             return False
         return os.stat(wheel.root).st_uid == os.geteuid()
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from vinstall.distributions.record import format_record
 from vinstall.errors import CancelledError, InstallError, VinstallError, words_of
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
-from vinstall.files import sync_files
+from vinstall.files import current_umask, sync_files
 from vinstall.install.interrupts import one_interrupt
 from vinstall.install.journal import Intent, Journal, journal_folder, remove_trash
 from vinstall.install.placement import (
@@ -45,7 +45,7 @@ from vinstall.install.removal import (
     recorded_paths,
 )
 from vinstall.values import dataclass
-from vinstall.wheel.store import current_umask, file_matches
+from vinstall.wheel.store import file_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,29 +17,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vinstall.distributions.core_metadata import parse_core_metadata
-from vinstall.errors import InstallError, WheelFormatError
+from vinstall.errors import InstallError
+from vinstall.files import current_umask, executable_mode_of
 from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from vinstall.distributions.core_metadata import CoreMetadata
-    from vinstall.wheel.archive import ArchiveFile, WheelArchive
-
-    _Share = Sequence[ArchiveFile]
-    _Unpack = Callable[[_Share], list[int]]
+    from vinstall.wheel.archive import WheelArchive
 
 LAYOUT = "store-v1"
 MANIFEST_VERSION = 1
 ABANDONED_SECONDS = 24 * 3600
 """Unfinished work of others is removed after this long."""
-FILE_WEIGHT = 20_000
-"""Making a file takes about as long as unpacking so many bytes."""
-PARALLEL_WEIGHT = 16 * 2**20
-"""Wheels that weigh more than this are unpacked by several threads."""
 _SHA256 = lazy_pattern(r"[0-9a-f]{64}")
-_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class StoredFile(NamedTuple):
@@ -97,7 +90,7 @@ class StoredWheel:
     @property
     def executable_mode(self) -> int:
         """Permission bits that programs and folders were written with."""
-        return self.file_mode | (self.file_mode & 0o444) >> 2
+        return executable_mode_of(self.file_mode)
 
     @cached_property
     def metadata(self) -> CoreMetadata:
@@ -293,6 +286,8 @@ class WheelStore:
     ) -> StoredWheel:
         import tempfile
 
+        from vinstall.wheel.unpacking import unpack_files
+
         folder = self.folder_of(sha256)
         filename = archive.filename.filename
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -300,7 +295,17 @@ class WheelStore:
         work = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
         try:
             file_mode = 0o666 & ~current_umask()
-            files = self._unpack_files(archive, work / "files", file_mode)
+            times = unpack_files(
+                archive,
+                work / "files",
+                file_mode,
+                workers=self._workers,
+                may_fork=self._may_fork,
+            )
+            files = [
+                StoredFile(file.path, file.digest, file.size, file.executable, modified)
+                for file, modified in zip(archive.entries, times, strict=True)
+            ]
             _write_manifest(work, archive, sha256, files, file_mode)
             work.chmod(0o777 & ~current_umask())
             if arriving is not None:
@@ -316,30 +321,6 @@ class WheelStore:
             )
         return stored
 
-    def _unpack_files(self, archive: WheelArchive, root: Path, file_mode: int) -> list[StoredFile]:
-        _make_folders(archive, root)
-        prefix = f"{root}{os.sep}"
-        executable_mode = file_mode | (file_mode & 0o444) >> 2
-
-        def unpack(files: Sequence[ArchiveFile]) -> list[int]:
-            times = []
-            for file, content in zip(files, archive.read_small(files), strict=True):
-                mode = executable_mode if file.executable else file_mode
-                times.append(_write_entry(archive, file, content, prefix + file.path, mode))
-            return times
-
-        weight = sum(file.size + FILE_WEIGHT for file in archive.entries)
-        if self._workers < 2 or weight < PARALLEL_WEIGHT:
-            times = unpack(archive.entries)
-        else:
-            by_many = _unpack_by_processes if self._may_fork else _unpack_by_threads
-            shares = _shares(archive.entries)
-            times = [one for part in by_many(unpack, shares, self._workers) for one in part]
-        return [
-            StoredFile(file.path, file.digest, file.size, file.executable, modified)
-            for file, modified in zip(archive.entries, times, strict=True)
-        ]
-
     def _publish(self, work: Path, folder: Path, sha256: str) -> None:
         for _ in range(3):
             try:
@@ -354,126 +335,6 @@ class WheelStore:
                 return
             discard_folder(folder)
         raise InstallError(f"{folder} can not be replaced", "it is broken and in use")
-
-
-def current_umask() -> int:
-    """The file mode mask of this process."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def _make_folders(archive: WheelArchive, root: Path) -> None:
-    root.mkdir()
-    made = {""}
-    for file in archive.entries:
-        parent = file.path.rpartition("/")[0]
-        if parent not in made:
-            (root / parent).mkdir(parents=True, exist_ok=True)
-            while parent and parent not in made:
-                made.add(parent)
-                parent = parent.rpartition("/")[0]
-
-
-def _unpack_by_threads(unpack: _Unpack, shares: Sequence[_Share], workers: int) -> list[list[int]]:
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(workers, thread_name_prefix="unpack") as pool:
-        parts = [pool.submit(unpack, share) for share in shares]
-        try:
-            return [part.result() for part in parts]
-        except BaseException:
-            for part in parts:
-                part.cancel()
-            raise
-
-
-def _unpack_by_processes(
-    unpack: _Unpack, shares: Sequence[_Share], workers: int
-) -> list[list[int]]:
-    """Share the work with forked processes; what one of them fails at is not told in detail."""
-    import signal
-
-    order = list(range(len(shares)))
-    # the largest share takes as long as all others: who waits for it to arrive is not missed
-    largest = max(order, key=lambda number: sum(file.size for file in shares[number]))
-    order.insert(0, order.pop(largest))
-    numbers, give = os.pipe()
-    # what is read at once is so little that no two processes get the same
-    os.write(give, b"".join(number.to_bytes(4, "big") for number in order))
-    os.close(give)
-
-    def work() -> dict[int, list[int]]:
-        done = {}
-        while number := os.read(numbers, 4):
-            at = int.from_bytes(number, "big")
-            done[at] = unpack(shares[at])
-        return done
-
-    helpers: dict[int, int] = {}
-    try:
-        for _ in range(workers - 1):
-            answer, give = os.pipe()
-            process = os.fork()
-            if not process:
-                status = 1
-                try:
-                    text = json.dumps(list(work().items()))
-                    with open(give, "w", encoding="ascii") as told:  # noqa: PTH123
-                        told.write(text)
-                    status = 0
-                finally:
-                    os._exit(status)
-            os.close(give)
-            helpers[process] = answer
-        done = work()
-        for process, answer in list(helpers.items()):
-            helpers.pop(process)
-            with open(answer, encoding="ascii") as file:  # noqa: PTH123 (a descriptor)
-                content = file.read()
-            if os.waitpid(process, 0)[1]:
-                raise InstallError("A wheel can not be unpacked", "a process for it failed")
-            done.update((number, times) for number, times in json.loads(content))
-        return [done[number] for number in range(len(shares))]
-    finally:
-        os.close(numbers)
-        for process, answer in helpers.items():
-            os.close(answer)
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-
-
-def _shares(files: Sequence[ArchiveFile]) -> list[_Share]:
-    """Neighbours together, until they are worth a thread's while."""
-    shares = []
-    start = weight = 0
-    for number, file in enumerate(files):
-        weight += file.size + FILE_WEIGHT
-        if weight > PARALLEL_WEIGHT // 4:
-            shares.append(files[start : number + 1])
-            start, weight = number + 1, 0
-    shares.append(files[start:])
-    return shares
-
-
-def _write_entry(
-    archive: WheelArchive, file: ArchiveFile, content: bytes | None, target: str, mode: int
-) -> int:
-    try:
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
-    except FileExistsError:
-        raise WheelFormatError(
-            f"{archive.filename.filename} is not a valid wheel",
-            f"the entry {file.path!r} is refused: another one is the same file here",
-        ) from None
-    try:
-        for chunk in archive.iter_chunks(file) if content is None else (content,):
-            written = os.write(descriptor, chunk)
-            while written < len(chunk):
-                written += os.write(descriptor, memoryview(chunk)[written:])
-        return os.fstat(descriptor).st_mtime_ns
-    finally:
-        os.close(descriptor)
 
 
 def _write_manifest(

@@ -11,8 +11,8 @@ import pytest
 from tests.support.wheels import make_wheel, record_digest
 from tests.unit.install.installing import Site
 from vinstall.errors import InstallError, WheelFormatError
+from vinstall.files import current_umask
 from vinstall.install.placement import PlacedFile, Placer, plan_layout, record_prefix
-from vinstall.wheel.store import current_umask
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.wheels import make_wheel, record_digest
 from vinstall.errors import InstallError, WheelFormatError
-from vinstall.wheel import store as store_module
+from vinstall.wheel import unpacking
 from vinstall.wheel.store import StoredFile, StoredWheel, WheelStore, file_matches
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def test_many_at_once_agree(tmp_path: Path) -> None:
 def test_several_threads_unpack_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = make_wheel("demo", files={f"demo/m{number}.py": str(number) for number in range(50)})
     one = add(WheelStore(tmp_path / "one"), tmp_path, wheel)
-    monkeypatch.setattr(store_module, "PARALLEL_WEIGHT", 40_000)
+    monkeypatch.setattr(unpacking, "PARALLEL_WEIGHT", 40_000)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     several = add(WheelStore(tmp_path / "several"), tmp_path, wheel)
     assert several.changed_files() == ()
