@@ -11,12 +11,8 @@ from vinstall.events import FileKept, FileSaved
 from vinstall.values import dataclass, replace
 from vinstall.workflow.attestations import demand_attestation
 from vinstall.workflow.context import Context
-from vinstall.workflow.install import (
-    check_foreign,
-    expected_hashes,
-    tell_built,
-    tell_collecting,
-)
+from vinstall.workflow.fetch import expected_hashes, tell_built
+from vinstall.workflow.install import check_foreign, tell_collecting
 from vinstall.workflow.places import tell_places
 from vinstall.workflow.resolving import gather, resolve_requests
 from vinstall.workflow.sources import is_folder, is_versioned

@@ -111,7 +111,7 @@ def _make_item(context: Context, resolved: Resolved, change: Change) -> dict[str
 
 def _digest_of(context: Context, resolved: Resolved, change: Change) -> str:
     """SHA-256 of a wheel; one given by path or URL without a hash is read for it."""
-    from vinstall.workflow.install import fetch_for_digest
+    from vinstall.workflow.fetch import fetch_for_digest
 
     link = change.resolved.candidate.link
     assert link is not None, "only files are installed"

@@ -229,7 +229,7 @@ def _install(
         environment_lock,
     )
     from vinstall.workflow.context import Context
-    from vinstall.workflow.install import fetch_changes
+    from vinstall.workflow.fetch import fetch_changes
     from vinstall.workflow.resolving import gather, resolve_requests
 
     observer = _WarningsOnly(context.observer)
