@@ -154,12 +154,17 @@ def test_signals_cancel(
             cleaned.append(True)
         return 0
 
-    before = signal.getsignal(number)
-    register(monkeypatch, wait)
-    assert main(["x"]) == 1
-    assert cleaned
-    assert capsys.readouterr().err == "ERROR: Operation cancelled by user\n"
-    assert signal.getsignal(number) is before
+    # whoever starts the tests in the background of a shell has SIGINT ignored
+    usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    outside = signal.signal(number, usual)
+    try:
+        register(monkeypatch, wait)
+        assert main(["x"]) == 1
+        assert cleaned
+        assert capsys.readouterr().err == "ERROR: Operation cancelled by user\n"
+        assert signal.getsignal(number) is usual
+    finally:
+        signal.signal(number, outside)
 
 
 def test_nobody_reads_stdout() -> None:
