@@ -62,10 +62,11 @@ sys.exit(main(sys.argv[3:]))
 """
 
 
-# Under nohup SIGHUP is ignored, also by children, as it should be.
+# Under nohup SIGHUP is ignored, and in the background of a shell SIGINT, also by children.
 HEEDS_ALL = """
 import os, signal, sys
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+for number in (signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])
 """
 

@@ -98,7 +98,8 @@ class Unpackers:
             if os.name == "nt":
                 child.kill()
             else:
-                child.send_signal(signal.SIGINT)  # it clears away what it had begun
+                # it clears away what it had begun; SIGINT is ignored in the background of a shell
+                child.send_signal(signal.SIGTERM)
 
     @contextlib.contextmanager
     def unpack_arriving(
@@ -142,8 +143,10 @@ class Unpackers:
 def serve() -> None:
     """What a child does: read a wheel's facts, unpack it, say whether that went well."""
     import gc
+    import signal
 
     gc.disable()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     lines = sys.stdin.buffer
     try:
         while line := lines.readline():
