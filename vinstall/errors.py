@@ -23,6 +23,7 @@
     ├── WheelFormatError              a wheel that must not be installed
     ├── BuildError                    a source distribution that does not build
     ├── InstallError                  writing into the environment
+    │   └── StoreAlteredError         what the cache unpacked was changed since
     ├── ConfigurationError            a configuration file or variable
     ├── LockFileError                 pylock.toml
     └── CancelledError                interrupted by the user               exit 1
@@ -251,6 +252,24 @@ class InstallError(VinstallError):
     ) -> None:
         super().__init__(what, why, fix)
         self.rolled_back = rolled_back
+
+
+class StoreAlteredError(InstallError):
+    """What was unpacked into the cache is not what it was; it has to be fetched again.
+
+    Attributes:
+        sha256: Digest of the wheel.
+    """
+
+    code = "store-altered"
+
+    def __init__(self, filename: str, sha256: str, path: str) -> None:
+        super().__init__(
+            f"{filename} was altered in the cache after it was unpacked",
+            f"{path} is not what it was",
+            "'vinstall cache check' finds such entries and removes them.",
+        )
+        self.sha256 = sha256
 
 
 class ConfigurationError(VinstallError):

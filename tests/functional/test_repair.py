@@ -78,7 +78,7 @@ def test_a_damaged_store_is_found_and_replaced(
     options = ("--index-url", index.simple_url)
     environment.vinstall("install", *options, "demo").check()
     assert "removed: 0" in environment.vinstall("cache", "check", target=False).check().stdout
-    (stored,) = environment.home.rglob("store-v1/*/*/files/demo.py")
+    (stored,) = environment.home.rglob("store-v2/*/*/files/demo.py")
     stored.unlink()
     stored.write_text("A = 2\n")
     result = environment.vinstall("cache", "check", target=False).check(1)

@@ -54,7 +54,7 @@ def run_one_cache(bench: Bench, processes: int, chance: random.Random) -> Tally:
         shutil.rmtree(environment.path, ignore_errors=True)
     if bench.tool == "vinstall":
         kept = bench.folder / "home" / ".cache" / "vinstall"
-        left = [path.name for path in kept.glob("store-v1/*/.partial-*")]
+        left = [path.name for path in kept.glob("store-v2/*/.partial-*")]
         left += [path.name for path in kept.glob("work-*")]
         tally.note("cache", [f"leftover: {name}" for name in left])
     return tally

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vinstall.console.output import Console
     from vinstall.settings import Settings
 
-_STORE = "store-v1"
+_STORE = "store-v2"
 _MAX_WORDS = {"dir": 0, "info": 0, "list": 1, "remove": 1, "purge": 0, "check": 0}
 
 

@@ -11,7 +11,7 @@ from vinstall.errors import WheelFormatError
 from vinstall.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _QUOTED = lazy_pattern(r'[,"\r\n]')
 
@@ -57,6 +57,26 @@ def parse_record(text: str, origin: str) -> tuple[RecordEntry, ...]:
             raise WheelFormatError(f"RECORD of {origin} is broken", f"{size!r} is not a size")
         entries.append(RecordEntry(path, digest, int(size) if size else None))
     return tuple(entries)
+
+
+def merge_record(text: str, entries: Sequence[RecordEntry]) -> str:
+    """Add rows to RECORD.
+
+    Args:
+        text: RECORD as ``format_record`` writes it, sorted by path, with nothing quoted.
+        entries: The new rows.
+
+    Returns:
+        All rows, sorted by path.
+    """
+    lines = text.split("\n")[:-1]
+    more = format_record(entries)
+    if '"' in more:
+        rows = [*parse_record(text, "RECORD"), *entries]
+        return format_record(sorted(rows, key=lambda row: row.path))
+    lines += more.split("\n")[:-1]
+    lines.sort(key=lambda line: line.partition(",")[0])
+    return "\n".join([*lines, ""])
 
 
 def format_record(entries: Iterable[RecordEntry]) -> str:

@@ -31,8 +31,9 @@ class WorkPool:
         self._name = name
         self._wake = threading.Condition()
         self._jobs: deque[Callable[[], None]] = deque()
-        self._started = 0
+        self._threads: list[threading.Thread] = []
         self._idle = 0
+        self._is_resting = False
         self._closed = False
 
     def submit(self, job: Callable[[], None]) -> None:
@@ -44,10 +45,28 @@ class WorkPool:
             if self._idle >= len(self._jobs):
                 self._wake.notify()
                 return
-            if self._started >= self._limit:
+            if len(self._threads) >= self._limit:
                 return
-            self._started += 1
-        threading.Thread(target=self._run, name=self._name, daemon=True).start()
+            self._is_resting = False
+            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._threads.append(thread)
+        thread.start()
+
+    def rest(self, patience: float = 0.05) -> None:
+        """Forget what waits, and end the threads; they start again when there is a new job.
+
+        Args:
+            patience: Seconds to wait for those that are at work.
+        """
+        with self._wake:
+            self._jobs.clear()
+            self._is_resting = True
+            self._wake.notify_all()
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join(patience)
+            if thread.is_alive():
+                return
 
     def close(self) -> None:
         """Forget what waits; jobs under way are not waited for."""
@@ -60,7 +79,8 @@ class WorkPool:
         while True:
             with self._wake:
                 while not self._jobs:
-                    if self._closed:
+                    if self._closed or self._is_resting:
+                        self._threads.remove(threading.current_thread())
                         return
                     self._idle += 1
                     self._wake.wait()

@@ -100,6 +100,10 @@ class IndexSource:
         self._told: set[str] = set()
         self._shared: dict[str, int] = {}
 
+    def rest(self) -> None:
+        """End the threads; what is asked later starts them again."""
+        self._pool.rest()
+
     def close(self) -> None:
         """Give up what was begun ahead."""
         self._pool.close()

@@ -9,7 +9,7 @@ cleaned up. Both can be interrupted and begun again any number of times.
 
 # os.path and not pathlib: a change can touch tens of thousands of files
 # ruff: noqa: PTH102, PTH103, PTH104, PTH105, PTH106, PTH108, PTH110, PTH112
-# ruff: noqa: PTH208, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH208, PTH114, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 JOURNAL_NAME = ".vinstall-journal"
 TRASH_PREFIX = ".vinstall-trash-"
-JOURNAL_VERSION = 1
+JOURNAL_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Intent:
         cleared: Empty folders that give way to a file, the outer ones first.
         roots: Folders that stay even when they become empty.
         names: The distributions that are changed, for messages.
+        trees: Files and folders that will be made with everything in them.
     """
 
     moves: Sequence[str]
@@ -47,6 +48,7 @@ class Intent:
     cleared: Sequence[str] = ()
     roots: Sequence[str] = ()
     names: Sequence[str] = ()
+    trees: Sequence[str] = ()
 
 
 class Journal:
@@ -88,6 +90,7 @@ class Journal:
                 "cleared": list(intent.cleared),
                 "roots": list(intent.roots),
                 "names": list(intent.names),
+                "trees": list(intent.trees),
             }
             os.mkdir(os.path.join(folder, "stash"))
             new = os.path.join(folder, "journal.new")
@@ -155,6 +158,8 @@ class Journal:
             OSError: Something could not be put back; what was moved aside is kept.
         """
         self._remove_targets()
+        for tree in self.intent.trees:
+            _remove_whole(tree)
         _remove_folders(self.intent.folders)
         for folder in self.intent.cleared:
             os.makedirs(folder, exist_ok=True)
@@ -276,6 +281,7 @@ def _read_intent(document: Mapping[str, Any]) -> Intent:
         document["cleared"],
         document["roots"],
         document["names"],
+        document["trees"],
     )
 
 
@@ -319,6 +325,17 @@ def _remove_folders(folders: Sequence[str]) -> None:
     for folder in reversed(folders):
         with contextlib.suppress(OSError):
             os.rmdir(folder)
+
+
+def _remove_whole(path: str) -> None:
+    """Remove a file, or a folder with everything in it, as far as it was made."""
+    import shutil
+
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(path)
 
 
 def _remove_tree(folder: str) -> None:

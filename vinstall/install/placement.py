@@ -27,6 +27,7 @@ from vinstall.install.scripts import (
     rewrite_shebang,
     write_launcher,
 )
+from vinstall.wheel.store import INSTALLED_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +46,6 @@ _NO_LINK = {
     errno.EOPNOTSUPP,
     errno.EINVAL,
 }
-_OWN_NAMES = frozenset({"INSTALLER", "REQUESTED", "direct_url.json", "vinstall.json", "RECORD"})
 
 
 class PlacedFile(NamedTuple):
@@ -93,7 +93,14 @@ class Layout(NamedTuple):
     scripts: tuple[str, ...]
 
 
-def plan_layout(wheel: StoredWheel, paths: Mapping[str, str], executable: str, name: str) -> Layout:
+def plan_layout(
+    wheel: StoredWheel,
+    paths: Mapping[str, str],
+    executable: str,
+    name: str,
+    *,
+    only_data: bool = False,
+) -> Layout:
     """Decide where the files of a wheel go; writes nothing.
 
     Args:
@@ -102,6 +109,7 @@ def plan_layout(wheel: StoredWheel, paths: Mapping[str, str], executable: str, n
             a folder with the project's name is made below ``headers``.
         executable: The interpreter for the first line of scripts.
         name: The project, as its metadata writes it.
+        only_data: Whether the files that go beside the dist-info folder are left out.
 
     Raises:
         WheelFormatError: Its entry points can not be used.
@@ -118,7 +126,7 @@ def plan_layout(wheel: StoredWheel, paths: Mapping[str, str], executable: str, n
     script_names = frozenset(script.name for script in scripts)
     source_root = f"{wheel.root}{os.sep}"
     library_root = f"{library}{os.sep}"
-    own_files = {f"{wheel.dist_info}/{own}" for own in _OWN_NAMES}
+    own_files = {f"{wheel.dist_info}/{own}" for own in INSTALLED_NAMES}
     is_windows = os.sep != "/"
     files: dict[str, PlacedFile] = {}
     launched: dict[str, None] = {}
@@ -131,7 +139,7 @@ def plan_layout(wheel: StoredWheel, paths: Mapping[str, str], executable: str, n
                 f"two of its files want to be {file.target}; one of them is {origin}",
             )
 
-    for path, digest, size, is_executable, _ in wheel.files:
+    for path, digest, size, is_executable, _ in wheel.data_files if only_data else wheel.files:
         top, _, rest = path.partition("/")
         source = source_root + path
         if not top.endswith(".data") or not rest:
@@ -235,6 +243,11 @@ class Placer:
         self._may_clone = True
         self.linked = 0
         self.copied = 0
+
+    @property
+    def may_link(self) -> bool:
+        """Whether a hard link may work, as far as is known now."""
+        return self._may_link
 
     def can_link(self, wheel: StoredWheel) -> bool:
         """Whether the files of a wheel may be hard-linked into an environment."""

@@ -21,8 +21,14 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from vinstall.distributions.record import format_record
-from vinstall.errors import CancelledError, InstallError, VinstallError, words_of
+from vinstall.distributions.record import format_record, merge_record
+from vinstall.errors import (
+    CancelledError,
+    InstallError,
+    StoreAlteredError,
+    VinstallError,
+    words_of,
+)
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
 from vinstall.files import current_umask, sync_files
 from vinstall.install.interrupts import one_interrupt
@@ -44,8 +50,9 @@ from vinstall.install.removal import (
     owned_files,
     recorded_paths,
 )
+from vinstall.install.trees import find_disturbed, find_trees, place_trees
 from vinstall.values import dataclass
-from vinstall.wheel.store import file_matches
+from vinstall.wheel.store import file_matches, is_data, record_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.events import Observer
+    from vinstall.install.trees import Tree
     from vinstall.wheel.bytecode import Bytecode
     from vinstall.wheel.store import StoredWheel
 
@@ -111,6 +119,7 @@ class _Work(NamedTuple):
     """One step, planned."""
 
     step: InstallStep
+    tree: Tree | None  # what is placed as it is, and is not in what follows
     layout: Layout
     rows: list[PlacedFile]  # all files of the distribution, for RECORD
     place: list[PlacedFile]  # the files to create
@@ -181,7 +190,7 @@ def _change(plan: _Plan, purelib: str, options: InstallOptions, observer: Observ
         _carry_out(plan, journal, options, observer, checkpoint)
         if options.durable:
             checkpoint("sync")
-            sync_files(plan.intent.targets)
+            sync_files([*plan.intent.targets, *_files_below(plan.intent.trees)])
         checkpoint("commit")
         journal.commit()
     except BaseException as error:
@@ -304,7 +313,7 @@ def _make_plan(
     edits = {path: content for one in owned for path, content in one.edits.items()}
     moves.update(dict.fromkeys(edits))
 
-    work = [_plan_step(step, paths, executable, options) for step in steps]
+    work = _plan_steps(steps, paths, executable, options)
     overlaps = _Overlaps(staying, paths, options, observer)
     taken: dict[str, tuple[PlacedFile, _Work]] = {}
     for one in work:
@@ -314,6 +323,13 @@ def _make_plan(
                 overlaps.check_new(file, before[0], one.step.name, before[1].step.name)
             taken[file.target] = (file, one)
     folders: dict[str, bool] = {}  # each folder → whether it exists
+    tops = {
+        path: is_folder for one in work if one.tree for path, is_folder in one.tree.tops.items()
+    }
+    for path, is_folder in tops.items():
+        _look_at_folder(os.path.dirname(path), folders, moves)
+        if is_folder:
+            folders[path] = False
     cleared: list[str] = []
     existing: list[tuple[PlacedFile, _Work]] = []
     for target, (file, one) in taken.items():
@@ -357,6 +373,7 @@ def _make_plan(
         tuple(cleared),
         roots,
         tuple(names),
+        tuple(tops),
     )
     return _Plan(work, leaving, intent, edits)
 
@@ -408,10 +425,50 @@ def _owners(
     return owners
 
 
+def _plan_steps(
+    steps: Sequence[InstallStep],
+    paths: Mapping[str, str],
+    executable: str,
+    options: InstallOptions,
+) -> list[_Work]:
+    """Decide for each step what is placed as it is, and where all other files go.
+
+    Raises:
+        StoreAlteredError: A wheel that is not placed as it is has other files than it had.
+    """
+    compiled = any(step.bytecode is not None for step in steps)
+    trees = find_trees([step.wheel for step in steps], paths, compiled=compiled)
+    layouts = {}
+    single = [number for number, tree in enumerate(trees) if tree is None]
+    while True:
+        for number, step in enumerate(steps):
+            if number not in layouts:
+                whole = trees[number] is None
+                layouts[number] = plan_layout(
+                    step.wheel, paths, executable, step.name, only_data=not whole
+                )
+        targets = (file.target for layout in layouts.values() for file in layout.files)
+        disturbed = find_disturbed(trees, targets)
+        if not disturbed:
+            break
+        single += disturbed
+        for number in disturbed:
+            trees[number] = None
+            del layouts[number]
+    for number in single:
+        wheel = steps[number].wheel
+        changed = () if wheel.is_verified else wheel.changed_files()
+        if changed:
+            raise StoreAlteredError(wheel.filename, wheel.sha256, changed[0])
+    return [
+        _plan_step(step, trees[number], layouts[number], options)
+        for number, step in enumerate(steps)
+    ]
+
+
 def _plan_step(
-    step: InstallStep, paths: Mapping[str, str], executable: str, options: InstallOptions
+    step: InstallStep, tree: Tree | None, layout: Layout, options: InstallOptions
 ) -> _Work:
-    layout = plan_layout(step.wheel, paths, executable, step.name)
     own = [make_file(layout, "INSTALLER", f"{options.installer}\n".encode())]
     if step.requested:
         own.append(make_file(layout, "REQUESTED", b""))
@@ -419,7 +476,7 @@ def _plan_step(
         own.append(make_file(layout, "direct_url.json", _json(step.direct_url)))
     if step.reason is not None:
         own.append(make_file(layout, "vinstall.json", _json(step.reason)))
-    return _Work(step, layout, [*layout.files, *own], [], [])
+    return _Work(step, tree, layout, [*layout.files, *own], [], [])
 
 
 def _json(document: Mapping[str, object]) -> bytes:
@@ -476,11 +533,20 @@ def _plan_bytecode(one: _Work, libraries: tuple[str, ...]) -> Iterator[PlacedFil
         return
     cache_tag, compiled = one.step.bytecode
     prefixes: dict[str, str] = {}
-    for file in one.place:
-        source = compiled.get(file.source)
-        if source is None or not file.linkable or not file.target.startswith(libraries):
+    modules = [(file.target, file.source) for file in one.place if file.linkable]
+    if one.tree is not None:
+        start, end = f"{one.step.wheel.root}{os.sep}", f"{one.tree.library}{os.sep}"
+        left_out = tuple(f"{start}{name}" for name in one.step.wheel.left_out)
+        modules += [
+            (end + module[len(start) :], module)
+            for module in compiled
+            if not is_data(module[len(start) :]) and not module.startswith(left_out)
+        ]
+    for target, module in modules:
+        source = compiled.get(module)
+        if source is None or not target.startswith(libraries):
             continue
-        folder, _, name = file.target.rpartition(os.sep)
+        folder, _, name = target.rpartition(os.sep)
         folder += f"{os.sep}__pycache__"
         if folder not in prefixes:
             prefixes[folder] = record_prefix(folder, one.layout.library)
@@ -559,23 +625,35 @@ def _carry_out(
             os.mkdir(folder)
     umask = current_umask()
     placer = Placer(umask, link=options.link)
+    is_watched = options.checkpoint is not None
+
+    def place_singles() -> None:
+        for one in plan.work:
+            _place(one.step, (*one.place, *one.compiled), placer, checkpoint)
+        for path, content in plan.edits.items():
+            checkpoint(f"edit {path}")
+            write_new(path, content, 0o666 & ~umask)
+        for one in plan.work:
+            checkpoint(f"record {one.step.name}")
+            _write_record(one, umask)
+
+    trees = [one.tree for one in plan.work if one.tree is not None]
+    place_trees(trees, placer, checkpoint if is_watched else None, place_singles)
     for one in plan.work:
-        _place(one, placer, checkpoint)
         observer.receive(StageAdvanced("install", 1, one.step.name))
-    for path, content in plan.edits.items():
-        checkpoint(f"edit {path}")
-        write_new(path, content, 0o666 & ~umask)
-    for one in plan.work:
-        checkpoint(f"record {one.step.name}")
-        _write_record(one, umask)
 
 
-def _place(one: _Work, placer: Placer, checkpoint: Callable[[str], None]) -> None:
-    link = placer.can_link(one.step.wheel)
+def _place(
+    step: InstallStep,
+    files: Sequence[PlacedFile],
+    placer: Placer,
+    checkpoint: Callable[[str], None],
+) -> None:
+    link = placer.can_link(step.wheel)
     place = placer.place
     fast_link = placer.link if link else None
     is_watched = checkpoint is not _no_checkpoint
-    for file in (*one.place, *one.compiled):
+    for file in files:
         if is_watched:
             checkpoint(f"place {file.target}")
         if fast_link is not None and file.linkable and fast_link(file.source, file.target):
@@ -584,19 +662,33 @@ def _place(one: _Work, placer: Placer, checkpoint: Callable[[str], None]) -> Non
             place(file, link=link)
         except FileExistsError as error:
             raise InstallError(
-                f"{one.step.name} can not be installed",
+                f"{step.name} can not be installed",
                 f"{file.target} appeared while it was installed",
                 "If another program changes the environment too, wait until it is done.",
             ) from error
 
 
+def _files_below(trees: Sequence[str]) -> Iterator[str]:
+    for tree in trees:
+        if not os.path.isdir(tree):
+            yield tree
+        for folder, _, names in os.walk(tree):
+            for name in names:
+                yield os.path.join(folder, name)
+
+
 def _write_record(one: _Work, umask: int) -> None:
     rows = [file.to_row() for file in (*one.rows, *one.compiled)]
-    rows.sort(key=lambda row: row.path)
+    wheel = one.step.wheel
+    text = wheel.read_record() if one.tree is not None and not wheel.left_out else ""
+    if text and '"' not in text:
+        content = merge_record(text, rows)
+    else:
+        rows += record_rows(wheel.files, wheel.dist_info) if one.tree is not None else []
+        content = format_record(sorted(rows, key=lambda row: row.path))
     record = make_file(one.layout, "RECORD", b"", in_record=False)
-    rows.append(record.to_row())
-    content = format_record(rows).encode("utf-8", "surrogateescape")
-    write_new(record.target, content, 0o666 & ~umask)
+    content += format_record([record.to_row()])
+    write_new(record.target, content.encode("utf-8", "surrogateescape"), 0o666 & ~umask)
 
 
 def _undo(journal: Journal, error: BaseException) -> NoReturn:

@@ -1,10 +1,12 @@
 """Unpacked wheels, found by the digest of the wheel.
 
-One entry is one folder, ``store-v1/<first two digits>/<sha256>/``, with the unpacked files
-in ``files/`` and what an installer needs to know of them in ``manifest.json``; bytecode
-comes later (``vinstall.wheel.bytecode``). Files are later linked or copied from here into
-environments. An entry comes into being by one rename, so that a reader never sees half of
-one, and any number of processes may work at once.
+One entry is one folder, ``store-v2/<first two digits>/<sha256>/``, with the unpacked files
+in ``files/``. What is said of the wheel stands in ``manifest.json``, what is said of each
+file in ``files.json`` and ``digests.json``, and their rows of RECORD in ``record.csv``: who
+places whole folders needs only some of them. Bytecode comes later
+(``vinstall.wheel.bytecode``). Files are later linked or copied from here into environments.
+An entry comes into being by one rename, so that a reader never sees half of one, and any
+number of processes may work at once.
 """
 
 from __future__ import annotations
@@ -14,25 +16,33 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
+from stat import S_IFREG, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vinstall.distributions.core_metadata import parse_core_metadata
-from vinstall.errors import InstallError
+from vinstall.distributions.record import RecordEntry, format_record
+from vinstall.errors import InstallError, StoreAlteredError
 from vinstall.files import current_umask, executable_mode_of
 from vinstall.patterns import lazy_pattern
-from vinstall.values import dataclass
+from vinstall.values import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from vinstall.distributions.core_metadata import CoreMetadata
     from vinstall.wheel.archive import WheelArchive
 
-LAYOUT = "store-v1"
-MANIFEST_VERSION = 1
+LAYOUT = "store-v2"
+MANIFEST_VERSION = 2
 ABANDONED_SECONDS = 24 * 3600
 """Unfinished work of others is removed after this long."""
 _SHA256 = lazy_pattern(r"[0-9a-f]{64}")
+
+
+INSTALLED_NAMES = frozenset(
+    {"INSTALLER", "REQUESTED", "direct_url.json", "vinstall.json", "RECORD"}
+)
+"""Files of a dist-info folder that whoever installs writes; those of the wheel are not placed."""
 
 
 class StoredFile(NamedTuple):
@@ -54,6 +64,24 @@ class StoredFile(NamedTuple):
     modified: int = 0
 
 
+class StoredFolder(NamedTuple):
+    """The files of one folder of an unpacked wheel, in columns.
+
+    Attributes:
+        path: Of the folder, with ``/`` between the parts; empty for the root of the wheel.
+        names: File names.
+        sizes: Bytes of each.
+        times: Nanoseconds of the modification time of each.
+        executable: Numbers of those with an executable bit.
+    """
+
+    path: str
+    names: list[str]
+    sizes: list[int]
+    times: list[int]
+    executable: list[int]
+
+
 @dataclass(frozen=True)
 class StoredWheel:
     """An unpacked wheel.
@@ -64,11 +92,15 @@ class StoredWheel:
         sha256: Digest of the wheel, in hexadecimal.
         dist_info: Name of the dist-info folder.
         root_is_purelib: ``Root-Is-Purelib`` of the ``WHEEL`` file.
-        files: Every file, in the order of the archive.
+        tops: What is in the root of the wheel: name → whether it is a folder.
+        data_files: The files below the ``.data`` folder.
+        size: Bytes of all files.
         entry_points: Text of ``entry_points.txt``; empty where there is none.
         variant_json: Content of ``variant.json``, or ``None``.
         file_mode: Permission bits that the plain files were written with.
         warnings: What is odd about the wheel, as sentences.
+        left_out: Names in the root of the wheel that shall not be installed.
+        is_verified: Whether its files were compared with what they should be just now.
     """
 
     folder: Path
@@ -76,11 +108,15 @@ class StoredWheel:
     sha256: str
     dist_info: str
     root_is_purelib: bool
-    files: tuple[StoredFile, ...]
+    tops: Mapping[str, bool]
+    data_files: tuple[StoredFile, ...]
+    size: int
     entry_points: str = ""
     variant_json: bytes | None = None
     file_mode: int = 0o644
     warnings: tuple[str, ...] = ()
+    left_out: frozenset[str] = frozenset()
+    is_verified: bool = field(default=False, compare=False)
 
     @property
     def root(self) -> Path:
@@ -97,6 +133,52 @@ class StoredWheel:
         """The core metadata, read at first use."""
         return parse_core_metadata(self.read(f"{self.dist_info}/METADATA"), self.filename)
 
+    @cached_property
+    def folders(self) -> tuple[StoredFolder, ...]:
+        """All folders that hold files, outer ones first, read at first use.
+
+        Raises:
+            StoreAlteredError: The entry lacks them.
+        """
+        try:
+            rows = json.loads((self.folder / "files.json").read_bytes())
+            return tuple(StoredFolder(*row) for row in rows)
+        except (OSError, ValueError, TypeError) as error:
+            raise StoreAlteredError(self.filename, self.sha256, "files.json") from error
+
+    @cached_property
+    def files(self) -> tuple[StoredFile, ...]:
+        """Every file that shall be installed, folder by folder, read at first use.
+
+        Raises:
+            StoreAlteredError: The entry lacks them.
+        """
+        files = []
+        try:
+            digests = iter(json.loads((self.folder / "digests.json").read_bytes()))
+            for folder, names, sizes, times, executable in self.folders:
+                prefix = f"{folder}/" if folder else ""
+                programs = set(executable)
+                for number, (name, size, time) in enumerate(zip(names, sizes, times, strict=True)):
+                    digest = next(digests)
+                    files.append(StoredFile(prefix + name, digest, size, number in programs, time))
+        except (OSError, ValueError, TypeError, StopIteration) as error:
+            raise StoreAlteredError(self.filename, self.sha256, "digests.json") from error
+        if self.left_out:
+            files = [one for one in files if one.path.partition("/")[0] not in self.left_out]
+        return tuple(files)
+
+    def read_record(self) -> str:
+        """Rows of RECORD, sorted by path; none for ``.data`` and what the installer writes.
+
+        Raises:
+            StoreAlteredError: The entry lacks them.
+        """
+        try:
+            return (self.folder / "record.csv").read_bytes().decode("utf-8", "surrogateescape")
+        except OSError as error:
+            raise StoreAlteredError(self.filename, self.sha256, "record.csv") from error
+
     def read(self, path: str) -> bytes:
         """The content of one file, by its path in the wheel."""
         return (self.root / path).read_bytes()
@@ -109,7 +191,6 @@ class StoredWheel:
         """
         root = f"{self.root}{os.sep}"
         changed = []
-        is_posix = os.name == "posix"
         executable_mode = self.executable_mode
         for path, digest, size, executable, modified in self.files:
             try:
@@ -118,14 +199,18 @@ class StoredWheel:
                 changed.append(path)
                 continue
             mode = executable_mode if executable else self.file_mode
-            if (
-                found.st_size != size
-                or (is_posix and found.st_mode & 0o7777 != mode)
-                or found.st_mode & 0o170000 != 0o100000
-                or (found.st_mtime_ns != modified and not file_matches(root + path, digest))
+            if not has_facts(found, size, mode) or (
+                found.st_mtime_ns != modified and not file_matches(root + path, digest)
             ):
                 changed.append(path)
         return tuple(changed)
+
+
+def has_facts(found: os.stat_result, size: int, mode: int) -> bool:
+    """Whether something is a plain file of some size with some permission bits."""
+    return found.st_size == size and (
+        found.st_mode == S_IFREG | mode if os.name == "posix" else S_ISREG(found.st_mode)
+    )
 
 
 class ArrivingFile(Protocol):
@@ -184,9 +269,12 @@ class WheelStore:
         if not _SHA256.fullmatch(sha256):
             return None  # an index can write anything
         found = _load(self.folder_of(sha256), sha256)
-        if found is not None and check and found.changed_files():
+        if found is None or not check:
+            return found
+        try:
+            return None if found.changed_files() else replace(found, is_verified=True)
+        except StoreAlteredError:
             return None
-        return found
 
     def has(self, sha256: str) -> bool:
         """Whether there is an entry, without looking into it."""
@@ -208,7 +296,12 @@ class WheelStore:
             return "its manifest can not be read"
         from vinstall.wheel.bytecode import find_altered_bytecode
 
-        changed = {*found.changed_files(), *find_altered_bytecode(found.folder)}
+        try:
+            changed = {*found.changed_files(), *find_altered_bytecode(found.folder)}
+            if found.read_record() != format_record(record_rows(found.files, found.dist_info)):
+                changed.add("record.csv")
+        except StoreAlteredError as error:
+            return error.why
         root = f"{found.root}{os.sep}"
         for file in found.files:
             if file.digest and not file_matches(root + file.path, file.digest):
@@ -319,7 +412,7 @@ class WheelStore:
             raise InstallError(
                 f"{filename} can not be unpacked", f"{folder} was removed while it was made"
             )
-        return stored
+        return replace(stored, is_verified=True)
 
     def _publish(self, work: Path, folder: Path, sha256: str) -> None:
         for _ in range(3):
@@ -350,6 +443,22 @@ def _write_manifest(
             "utf-8", "replace"
         )
     variant = archive.variant_json
+    folders: dict[str, StoredFolder] = {}
+    digests: dict[str, list[str]] = {}
+    for path, digest, size, executable, modified in files:
+        parent, _, name = path.rpartition("/")
+        one = folders.get(parent)
+        if one is None:
+            one = folders[parent] = StoredFolder(parent, [], [], [], [])
+            digests[parent] = []
+        if executable:
+            one.executable.append(len(one.names))
+        one.names.append(name)
+        one.sizes.append(size)
+        one.times.append(modified)
+        digests[parent].append(digest)
+    order = sorted(folders)
+    rows = record_rows(files, archive.dist_info)
     document = {
         "version": MANIFEST_VERSION,
         "sha256": sha256,
@@ -360,14 +469,37 @@ def _write_manifest(
         "entry_points": entry_points,
         "variant_json": None if variant is None else variant.decode("latin-1"),
         "warnings": archive.warnings,
-        # columns instead of rows: they load three times as fast
-        "paths": [file.path for file in files],
-        "digests": [file.digest for file in files],
-        "sizes": [file.size for file in files],
-        "executable": [number for number, file in enumerate(files) if file.executable],
-        "modified": [file.modified for file in files],
+        "tops": {one.path.partition("/")[0]: "/" in one.path for one in files},
+        "data_files": [file for file in files if is_data(file.path)],
+        "size": sum(file.size for file in files),
     }
-    (folder / "manifest.json").write_text(json.dumps(document), encoding="ascii")
+    parts = {
+        "files.json": [folders[path] for path in order],
+        "digests.json": [digest for path in order for digest in digests[path]],
+        "manifest.json": document,
+    }
+    for name, part in parts.items():
+        (folder / name).write_text(json.dumps(part), encoding="ascii")
+    record = format_record(rows).encode("utf-8", "surrogateescape")
+    (folder / "record.csv").write_bytes(record)
+
+
+def record_rows(files: Iterable[StoredFile], dist_info: str) -> list[RecordEntry]:
+    """Rows of RECORD, sorted by path; none for ``.data`` and what the installer writes."""
+    made = {f"{dist_info}/{name}" for name in INSTALLED_NAMES}
+    rows = [
+        RecordEntry(one.path, one.digest, one.size if one.digest else None)
+        for one in files
+        if not is_data(one.path) and one.path not in made
+    ]
+    rows.sort(key=lambda row: row.path)
+    return rows
+
+
+def is_data(path: str) -> bool:
+    """Whether a file of a wheel belongs somewhere else than beside the dist-info folder."""
+    top, slash, _ = path.partition("/")
+    return bool(slash) and top.endswith(".data")
 
 
 def _load(folder: Path, sha256: str) -> StoredWheel | None:
@@ -375,11 +507,6 @@ def _load(folder: Path, sha256: str) -> StoredWheel | None:
         document = json.loads((folder / "manifest.json").read_bytes())
         if document["version"] != MANIFEST_VERSION or document["sha256"] != sha256:
             return None
-        paths = document["paths"]
-        executable = [False] * len(paths)
-        for number in document["executable"]:
-            executable[number] = True
-        columns = (paths, document["digests"], document["sizes"], executable, document["modified"])
         variant = document["variant_json"]
         return StoredWheel(
             folder=folder,
@@ -387,7 +514,9 @@ def _load(folder: Path, sha256: str) -> StoredWheel | None:
             sha256=sha256,
             dist_info=document["dist_info"],
             root_is_purelib=document["root_is_purelib"],
-            files=tuple(map(StoredFile._make, zip(*columns, strict=True))),
+            tops=dict(document["tops"]),
+            data_files=tuple(StoredFile(*row) for row in document["data_files"]),
+            size=int(document["size"]),
             entry_points=document["entry_points"],
             variant_json=None if variant is None else variant.encode("latin-1"),
             file_mode=document["file_mode"],

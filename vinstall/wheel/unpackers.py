@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from vinstall.errors import InstallError
+from vinstall.values import replace
 from vinstall.wheel.arriving import ArrivingFile, ArrivingUnpack
 from vinstall.wheel.store import WheelStore
 
@@ -80,7 +81,7 @@ class Unpackers:
                 if answer:
                     stored = self._store.find(sha256, check=False)
                     if stored is not None:
-                        return stored
+                        return replace(stored, is_verified=True)
                 elif answer is None:
                     child = None
         finally:

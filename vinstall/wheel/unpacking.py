@@ -6,12 +6,12 @@ which threads have one together; so a process without other threads forks.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
 from vinstall.errors import InstallError, WheelFormatError
 from vinstall.files import executable_mode_of
+from vinstall.forks import MOST_PARTS, HelperFailedError, share_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +26,6 @@ FILE_WEIGHT = 20_000
 """Making a file takes about as long as unpacking so many bytes."""
 PARALLEL_WEIGHT = 16 * 2**20
 """Wheels that weigh more than this are unpacked by several."""
-_MOST_SHARES = 4000
-"""Their numbers fit into any pipe."""
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -102,63 +100,23 @@ def _unpack_by_threads(unpack: _Unpack, shares: Sequence[_Share], workers: int) 
 def _unpack_by_processes(
     unpack: _Unpack, shares: Sequence[_Share], workers: int
 ) -> list[list[int]]:
-    """Share the work with forked processes; what one of them fails at is not told in detail."""
-    import signal
-
+    """Share the work with forked processes."""
     order = list(range(len(shares)))
     # the largest share takes as long as all others: who waits for it to arrive is not missed
     largest = max(order, key=lambda number: sum(file.size for file in shares[number]))
     order.insert(0, order.pop(largest))
-    numbers, give = os.pipe()
-    # all fit into the pipe, and each is so short that no two processes get one
-    os.write(give, b"".join(number.to_bytes(4, "big") for number in order))
-    os.close(give)
-
-    def work() -> dict[int, list[int]]:
-        done = {}
-        while number := os.read(numbers, 4):
-            at = int.from_bytes(number, "big")
-            done[at] = unpack(shares[at])
-        return done
-
-    helpers: dict[int, int] = {}
     try:
-        for _ in range(workers - 1):
-            answer, give = os.pipe()
-            process = os.fork()
-            if not process:
-                status = 1
-                try:
-                    text = json.dumps(list(work().items()))
-                    with open(give, "w", encoding="ascii") as told:  # noqa: PTH123
-                        told.write(text)
-                    status = 0
-                finally:
-                    os._exit(status)
-            os.close(give)
-            helpers[process] = answer
-        done = work()
-        for process, answer in list(helpers.items()):
-            helpers.pop(process)
-            with open(answer, encoding="ascii") as file:  # noqa: PTH123 (a descriptor)
-                content = file.read()
-            if os.waitpid(process, 0)[1]:
-                raise InstallError("A wheel can not be unpacked", "a process for it failed")
-            done.update((number, times) for number, times in json.loads(content))
-        return [done[number] for number in range(len(shares))]
-    finally:
-        os.close(numbers)
-        for process, answer in helpers.items():
-            os.close(answer)
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+        done = share_work(lambda number: unpack(shares[number]), order, workers)
+    except HelperFailedError as error:
+        raise InstallError("A wheel can not be unpacked", "a process for it failed") from error
+    return [done[number] for number in range(len(shares))]
 
 
 def _shares(files: Sequence[ArchiveFile], whole: int) -> list[_Share]:
     """Neighbours together, until they are worth a worker's while."""
     shares = []
     start = weight = 0
-    enough = max(PARALLEL_WEIGHT // 4, whole // _MOST_SHARES)
+    enough = max(PARALLEL_WEIGHT // 4, whole // MOST_PARTS)
     for number, file in enumerate(files):
         weight += _weigh(file)
         if weight > enough:

@@ -283,6 +283,11 @@ class Context:
             )
         return decode_text(response.body, url)
 
+    def rest(self) -> None:
+        """End the threads of the index: only a process without threads can share work."""
+        if "source" in vars(self):
+            self.source.rest()
+
     def close(self) -> None:
         """Give back connections and temporary folders."""
         made = vars(self)

@@ -228,7 +228,7 @@ def _fetch(
     expected = expected_hashes(resolved, change)
     known = link.hashes.get("sha256", "")
     if known and (not expected or known in expected.get("sha256", ())):
-        stored = context.store.find(known)
+        stored = context.store.find(known, check=False)  # who places it compares its files
         if stored is not None:
             if link.is_file:
                 chosen = FileChosen("local", _shown_name(link))
@@ -248,7 +248,9 @@ def _fetch(
         downloaded = downloader.fetch(link, expected or None, folder)
     demand_attestation(context, change.resolved.project, link, downloaded.sha256)
     stored = context.store.find(downloaded.sha256, check=False) if is_stored else None
-    if stored is None:
+    if stored is not None:
+        stored = replace(stored, is_verified=True)
+    else:
         unpack = unpackers.add if unpackers else context.store.add
         stored = unpack(downloaded.path, link.filename, downloaded.sha256)
     if not link.is_file and downloaded.path.parent == folder:

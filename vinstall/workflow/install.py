@@ -6,13 +6,11 @@ once. Until the last step the environment is untouched.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinstall.errors import (
-    UsageError,
-    VinstallError,
-)
+from vinstall.errors import StoreAlteredError, UsageError, VinstallError
 from vinstall.events import (
     AlreadySatisfied,
     Collecting,
@@ -158,7 +156,7 @@ def finish_install(
             context.installed.forget()
             resolved, fetched = fetch_agreed(context, decide(), decide)
             removals = _still_installed(context, removals)
-        _apply(context, resolved, fetched, paths, removals)
+        resolved = _apply_unaltered(context, resolved, fetched, decide, paths, removals)
     return _make_result(context, resolved, hints, _find_conflicts(context, resolved))
 
 
@@ -257,6 +255,34 @@ def _still_installed(
     return tuple(one for one in found if one is not None)
 
 
+def _apply_unaltered(
+    context: Context,
+    resolved: Resolved,
+    fetched: Mapping[str, Fetched],
+    decide: Callable[[], Resolved],
+    paths: Mapping[str, str],
+    removals: Sequence[InstalledDistribution],
+) -> Resolved:
+    """Change the environment; what was altered in the cache is fetched anew, once.
+
+    Returns:
+        What was installed.
+    """
+    altered: set[str] = set()
+    while True:
+        try:
+            _apply(context, resolved, fetched, paths, removals)
+        except StoreAlteredError as error:
+            if error.sha256 in altered:
+                raise
+            altered.add(error.sha256)
+            with suppress(OSError):  # the cache of somebody else: then it is told
+                context.store.remove(error.sha256)
+            resolved, fetched = fetch_agreed(context, resolved, decide)
+        else:
+            return resolved
+
+
 def _apply(
     context: Context,
     resolved: Resolved,
@@ -280,6 +306,7 @@ def _apply(
     replaced |= {change.before.project for change in resolved.plan.installs if change.before}
     replaced |= {one.project for one in removals}
     others = [one for one in context.installed if one.project not in replaced]
+    context.rest()
     try:
         apply_steps(
             steps,
@@ -333,8 +360,7 @@ def _keep_existing(context: Context, wheel: StoredWheel) -> StoredWheel | None:
     if not folder or context.settings.resolve.upgrade:
         return wheel
     place = Path(folder).resolve()
-    tops = dict.fromkeys(file.path.partition("/")[0] for file in wheel.files)
-    there = [name for name in tops if not name.endswith(".data") and (place / name).exists()]
+    there = [name for name in wheel.tops if not name.endswith(".data") and (place / name).exists()]
     for name in there:
         context.observer.receive(
             Warned(
@@ -345,8 +371,8 @@ def _keep_existing(context: Context, wheel: StoredWheel) -> StoredWheel | None:
         )
     if wheel.dist_info in there:
         return None
-    kept = tuple(file for file in wheel.files if file.path.partition("/")[0] not in there)
-    return replace(wheel, files=kept)
+    tops = {name: is_folder for name, is_folder in wheel.tops.items() if name not in there}
+    return replace(wheel, tops=tops, left_out=frozenset(there))
 
 
 def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:

@@ -59,9 +59,7 @@ def needs_of_download(sizes: Sequence[int], cache: Path, target: Path) -> tuple[
 def needs_of_install(wheels: Iterable[StoredWheel], target: Path) -> tuple[Need, ...]:
     """What placing unpacked wheels takes, where their files can not be linked or cloned."""
     device = device_of(target)
-    size = sum(
-        file.size for wheel in wheels if device_of(wheel.folder) != device for file in wheel.files
-    )
+    size = sum(wheel.size for wheel in wheels if device_of(wheel.folder) != device)
     return (Need(target, size, "to install"),) if size else ()
 
 

@@ -19,16 +19,14 @@ def startup_files(wheel: StoredWheel) -> tuple[str, ...]:
     These are the path configuration files and the customisation modules that the ``site``
     module of the standard library looks for in site-packages.
     """
-    found = set()
-    for file in wheel.files:
-        top, slash, _ = file.path.partition("/")
-        if slash and not top.endswith(".data") and top.partition(".")[0] not in _MODULES:
-            continue
+    places = [(name, is_folder) for name, is_folder in wheel.tops.items()]
+    for file in wheel.data_files:
         parts = file.path.split("/")
-        if len(parts) > 2 and parts[0].endswith(".data") and parts[1] in _LIBRARIES:
-            parts = parts[2:]
-        name = parts[0]
-        is_path_file = len(parts) == 1 and name.lower().endswith((".pth", ".start"))
+        if len(parts) > 2 and parts[1] in _LIBRARIES:
+            places.append((parts[2], len(parts) > 3))
+    found = set()
+    for name, is_folder in places:
+        is_path_file = not is_folder and name.lower().endswith((".pth", ".start"))
         if is_path_file or name.partition(".")[0] in _MODULES:
             found.add(name)
     return tuple(sorted(found))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def keep_wheel(base: Path, filename: str, digest: str) -> Path:
-    entry = base / "store-v1" / digest[:2] / digest
+    entry = base / "store-v2" / digest[:2] / digest
     (entry / "files").mkdir(parents=True)
     (entry / "files" / "module.py").write_bytes(b"x" * 100)
     (entry / "manifest.json").write_text(json.dumps({"filename": filename}))

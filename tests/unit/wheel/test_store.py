@@ -48,7 +48,7 @@ def test_a_wheel_is_unpacked_and_found_again(tmp_path: Path) -> None:
     found = store.find(wheel.sha256)
     assert found == added
     assert found is not None
-    assert found.folder == tmp_path / "store" / "store-v1" / wheel.sha256[:2] / wheel.sha256
+    assert found.folder == tmp_path / "store" / "store-v2" / wheel.sha256[:2] / wheel.sha256
     assert found.filename == wheel.filename
     assert found.dist_info == "demo-1.0.dist-info"
     assert found.root_is_purelib
@@ -86,7 +86,10 @@ def test_permissions_follow_the_umask_and_the_wheel(tmp_path: Path) -> None:
     assert added.file_mode == 0o640
 
 
-@pytest.mark.parametrize("damage", ["content", "longer", "missing", "mode", "link", "manifest"])
+@pytest.mark.parametrize(
+    "damage",
+    ["content", "longer", "missing", "mode", "link", "manifest.json", "files.json", "digests.json"],
+)
 def test_damage_is_noticed_and_repaired(tmp_path: Path, damage: str) -> None:
     store, wheel = WheelStore(tmp_path / "store"), built()
     added = add(store, tmp_path, wheel)
@@ -105,7 +108,7 @@ def test_damage_is_noticed_and_repaired(tmp_path: Path, damage: str) -> None:
         victim.rename(tmp_path / "moved")
         victim.symlink_to(tmp_path / "moved")
     else:
-        manifest = added.folder / "manifest.json"
+        manifest = added.folder / damage
         manifest.write_text(manifest.read_text("ascii")[:-20], "ascii")
     assert store.find(wheel.sha256) is None
     again = add(store, tmp_path, wheel)
@@ -127,9 +130,9 @@ def test_another_time_alone_is_no_damage(tmp_path: Path) -> None:
     [
         {"version": 99},
         {"sha256": "0" * 64},
-        {"paths": []},
-        {"sizes": None},
-        {"executable": [999]},
+        {"tops": None},
+        {"data_files": [["a"]]},
+        {"size": "many"},
     ],
 )
 def test_foreign_manifests_are_ignored(tmp_path: Path, change: dict[str, object]) -> None:

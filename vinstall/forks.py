@@ -1,0 +1,134 @@
+"""Work that forked processes share, where threads would wait for the interpreter's one lock.
+
+A fork has everything that its parent has read, and starts in a few milliseconds. That is
+safe only while a process has no other threads, and not with the system libraries of macOS.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+
+MOST_PARTS = 4000
+"""Their numbers fit into any pipe."""
+
+
+class HelperFailedError(Exception):
+    """A process that helped ended without an answer; why is not known."""
+
+
+def can_fork() -> bool:
+    """Whether this process can share work with forks of itself now."""
+    if not sys.platform.startswith("linux"):
+        return False
+    threading = sys.modules.get("threading")
+    return threading is None or threading.active_count() == 1
+
+
+def share_work(
+    work: Callable[[int], Any],
+    parts: list[int],
+    workers: int,
+    meanwhile: Callable[[], None] | None = None,
+) -> dict[int, Any]:
+    """Do all parts of some work, each by whichever process is free.
+
+    There must be no other threads. A process whose parent is gone ends after the part that
+    it is at; locks of files that it has from its parent stay until then.
+
+    Args:
+        work: Does one part; what it returns has to be JSON.
+        parts: Numbers of the parts, at most ``MOST_PARTS``, the first ones first.
+        workers: How many processes, this one included.
+        meanwhile: What only this process can do; done when the others have begun.
+
+    Returns:
+        Number → what was returned.
+
+    Raises:
+        OSError: A part failed with it, in this process or another one.
+        HelperFailedError: Another process failed with something else.
+    """
+    import signal
+
+    numbers, give = os.pipe()
+    # all fit into the pipe, and each is so short that no two processes get one
+    os.write(give, b"".join(number.to_bytes(4, "big") for number in parts))
+    os.close(give)
+    parent = os.getpid()
+
+    def do_parts() -> dict[int, Any]:
+        done = {}
+        while number := os.read(numbers, 4):
+            if os.getpid() != parent != os.getppid():
+                break
+            at = int.from_bytes(number, "big")
+            done[at] = work(at)
+        return done
+
+    helpers: dict[int, int] = {}
+    try:
+        for _ in range(min(workers, len(parts)) - 1):
+            answer, give = os.pipe()
+            # what a signal raises while modules prepare for a fork would be lost
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            try:
+                process = os.fork()
+                if not process:
+                    _answer(do_parts, give, before)
+                helpers[process] = answer
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(give)
+        if meanwhile is not None:
+            meanwhile()
+        done = do_parts()
+        for process, answer in list(helpers.items()):
+            with open(answer, encoding="ascii", closefd=False) as file:
+                content = file.read()
+            os.waitpid(process, 0)
+            os.close(helpers.pop(process))
+            done |= _read_answer(content)
+        return done
+    finally:
+        os.close(numbers)
+        for process, answer in helpers.items():
+            os.close(answer)
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+def _answer(
+    do_parts: Callable[[], dict[int, Any]], give: int, mask: set[signal.Signals | int]
+) -> None:
+    """What a fork does; never comes back."""
+    import signal
+
+    status = 1
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        try:
+            document: dict[str, Any] = {"done": list(do_parts().items())}
+        except OSError as error:
+            document = {"error": [error.errno, error.strerror, error.filename, error.filename2]}
+        with open(give, "w", encoding="ascii") as told:
+            told.write(json.dumps(document))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _read_answer(content: str) -> dict[int, Any]:
+    if not content:
+        raise HelperFailedError
+    document = json.loads(content)
+    if "error" in document:
+        number, text, name, other = document["error"]
+        raise OSError(number, text, name, None, other)
+    return dict(document["done"])
