@@ -259,6 +259,7 @@ class StoreAlteredError(InstallError):
 
     Attributes:
         sha256: Digest of the wheel.
+        path: What is not what it was.
     """
 
     code = "store-altered"
@@ -270,6 +271,7 @@ class StoreAlteredError(InstallError):
             "'vinstall cache check' finds such entries and removes them.",
         )
         self.sha256 = sha256
+        self.path = path
 
 
 class ConfigurationError(VinstallError):

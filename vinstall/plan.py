@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.resolution.candidate import Candidate
-    from vinstall.resolution.resolve import Resolution, Resolved
+    from vinstall.resolution.resolved import Resolution, Resolved
     from vinstall.resolution.selection import Selection
     from vinstall.settings import ResolveSettings, VariantSettings
 

@@ -13,7 +13,7 @@ from vinstall.distributions.requirement import parse_requirement
 from vinstall.errors import ProjectNotFoundError, VariantMetadataError, WheelFormatError
 from vinstall.events import RecordingObserver
 from vinstall.resolution.adapter import Problem
-from vinstall.resolution.resolve import Resolution, resolve
+from vinstall.resolution.resolve import resolve
 from vinstall.resolution.selection import Rules
 from vinstall.settings import ResolveSettings, VariantSettings
 from vinstall.variants.metadata import VariantMetadata
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from vinstall.distributions.requirement import Requirement
+    from vinstall.resolution.resolved import Resolution
 
 INDEX = "https://index.test/simple"
 MARKERS = {

@@ -19,7 +19,7 @@ from vinstall.plan import (
     make_plan,
 )
 from vinstall.resolution.candidate import Candidate, ChosenVariant
-from vinstall.resolution.resolve import Resolution, Resolved
+from vinstall.resolution.resolved import Resolution, Resolved
 from vinstall.resolution.selection import Refusal, Release, Selection
 from vinstall.settings import Names, ResolveSettings, VariantSettings
 

@@ -11,7 +11,7 @@ from vinstall.values import dataclass
 from vinstall.variants.markers import VariantMarkers, fold_variant_markers, has_variant_markers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from vinstall.distributions.core_metadata import CoreMetadata
 
@@ -84,16 +84,19 @@ def add_stand_in(members: dict[str, Member], project: str, member: Member) -> No
 
 
 def find_conflicts(
-    members: Mapping[str, Member], environment: Mapping[str, str]
+    members: Mapping[str, Member],
+    environment: Mapping[str, str],
+    needy: Iterable[str] | None = None,
 ) -> tuple[Conflict, ...]:
     """Every need that is not met, sorted by who needs it, then in the order of its metadata.
 
     Args:
         members: Normalized project → distribution.
         environment: The marker environment of the target.
+        needy: Those whose needs are looked at; all by default.
     """
     conflicts = []
-    for project in sorted(members):
+    for project in sorted(members if needy is None else needy):
         member = members[project]
         for line in member.metadata.requires_dist:
             try:

@@ -16,7 +16,7 @@ from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from packaging.markers import Marker
     from packaging.specifiers import SpecifierSet
@@ -316,3 +316,20 @@ def _invalid(line: str, origin: str, why: str) -> RequirementError:
         "Write it as 'name', 'name>=1.2', 'name[extra]==1.2; python_version >= \"3.10\"' "
         "or 'name @ https://…'.",
     )
+
+
+def merge_hashes(requirements: Iterable[Requirement]) -> dict[str, frozenset[str]]:
+    """The digests that every requirement with hashes accepts, by algorithm."""
+    merged: dict[str, frozenset[str]] = {}
+    for requirement in requirements:
+        if not requirement.hashes:
+            continue
+        if not merged:
+            merged = dict(requirement.hashes)
+        else:
+            merged = {
+                name: merged[name] & digests
+                for name, digests in requirement.hashes.items()
+                if name in merged
+            } or {"sha256": frozenset()}
+    return merged

@@ -134,6 +134,10 @@ class ResponseCache:
         except OSError:
             return False
 
+    def path_of_page(self, url: str, secret: str = "") -> str:
+        """Where a page is kept, or would be; empty for nowhere."""
+        return self._path(_PAGES, url, secret)
+
     def keep_page(self, url: str, secret: str, kept: KeptPage) -> None:
         """Keep a page."""
         import json
@@ -224,6 +228,20 @@ def _read_page(path: str) -> tuple[bytes, bytes]:
     finally:
         os.close(descriptor)
     return start[:end], body
+
+
+def stamp_of(path: str) -> list[int] | None:
+    """What tells a kept page from every other one in its place; ``None`` for one not fresh.
+
+    A page is kept under a new file, whose time is the end of its freshness.
+    """
+    try:
+        facts = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    if facts.st_mtime <= now():
+        return None
+    return [facts.st_mtime_ns, facts.st_size, facts.st_ino]
 
 
 def now() -> float:

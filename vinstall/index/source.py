@@ -48,7 +48,7 @@ from vinstall.index.places import (
     read_local_page,
     read_local_place,
 )
-from vinstall.index.response_cache import KeptPage, ResponseCache, freshness_of, now
+from vinstall.index.response_cache import KeptPage, ResponseCache, freshness_of, now, stamp_of
 from vinstall.index.simple import PAGE_TYPES
 from vinstall.index.variant_files import VariantFiles
 from vinstall.values import replace
@@ -99,6 +99,8 @@ class IndexSource:
         self._lock = threading.Lock()
         self._told: set[str] = set()
         self._shared: dict[str, int] = {}
+        self._read: set[tuple[str, str]] = set()
+        self._is_repeatable = True
 
     def rest(self) -> None:
         """End the threads; what is asked later starts them again."""
@@ -120,6 +122,7 @@ class IndexSource:
         self, files: Sequence[Link], wheels: Sequence[Link]
     ) -> VariantMetadata:
         """The variant metadata of one release on one index (see ``PackageSource``)."""
+        self._is_repeatable = False
         return self._variants.read(files, wheels)
 
     def take_shared(self) -> tuple[str, ...]:
@@ -127,6 +130,28 @@ class IndexSource:
         with self._lock:
             found = tuple(sorted(self._shared))
             self._shared.clear()
+        return found
+
+    def find_kept_pages(self) -> dict[str, list[int]] | None:
+        """What all answers so far rest on, if it is nothing but kept pages that are fresh.
+
+        What is known by its hash does not count, since it can not change.
+
+        Returns:
+            Path of each page → what ``stamp_of`` says of it; ``None`` where something else was
+            read, or an index could not be.
+        """
+        with self._lock:
+            if not self._is_repeatable:
+                return None
+            read = list(self._read)
+        found = {}
+        for url, secret in read:
+            path = self._cache.path_of_page(url, secret)
+            stamp = None if secret else stamp_of(path)  # who has no password gets no answer
+            if stamp is None:
+                return None
+            found[path] = stamp
         return found
 
     def read_pages(self, wanted: Sequence[tuple[str, str]]) -> tuple[Sequence[Link], ...]:
@@ -199,6 +224,13 @@ class IndexSource:
         return True
 
     def _find_links(self, project: str) -> Sequence[Link]:
+        try:
+            return self._look_everywhere(project)
+        except IndexAccessError:
+            self._is_repeatable = False
+            raise
+
+    def _look_everywhere(self, project: str) -> Sequence[Link]:
         found: list[Sequence[Link]] = []
         places: list[IndexAccessError] = []
         problems: list[IndexAccessError] = []
@@ -215,6 +247,7 @@ class IndexSource:
                 links = self._find_page(index, project)
             except StatusError as error:
                 if error.status in (404, 410):
+                    self._is_repeatable = False
                     continue
                 problems.append(error)
             except IndexAccessError as error:
@@ -227,6 +260,8 @@ class IndexSource:
                 continue
             if self._settings.first_index:
                 raise problems[-1]
+        if problems or places or having > 1:
+            self._is_repeatable = False
         if having > 1:
             with self._lock:
                 self._shared[project] = having
@@ -261,6 +296,7 @@ class IndexSource:
             index = file_url(Path(index).expanduser().absolute())
         url = project_url(index, project)
         if url.startswith("file:"):
+            self._is_repeatable = False
             return read_local_page(url, index, project)
         return self._read_page(url, strip_credentials(index), project)
 
@@ -272,6 +308,7 @@ class IndexSource:
     def _read_flat(self, place: str) -> Sequence[Link]:
         if is_remote(place):
             return self._read_page(place, strip_credentials(place))
+        self._is_repeatable = False
         return read_local_place(place)
 
     def _read_page(self, url: str, index: str, project: str = "") -> Sequence[Link]:
@@ -288,6 +325,7 @@ class IndexSource:
         kept = self._cache.find_page(bare, secret)
         asked_again = project in self._settings.refresh
         if kept is not None and kept.freshness.until > now() and not asked_again:
+            self._note_read(bare, secret)
             return kept.page.links
         validators = kept.freshness.validators if kept is not None else {}
         response = self._client.get(url, validators, accept=PAGE_TYPES)
@@ -300,6 +338,7 @@ class IndexSource:
                     modified=fresh.modified or kept.freshness.modified,
                 )
                 self._cache.keep_page(bare, secret, KeptPage(kept.page, fresh))
+            self._note_read(bare, secret)
             return kept.page.links
         from vinstall.index.page_table import read_page
 
@@ -313,8 +352,13 @@ class IndexSource:
         )
         if fresh is not None and (fresh.validators or fresh.until > now()):
             self._cache.keep_page(bare, secret, KeptPage(page, fresh))
+        self._note_read(bare, secret)
         self._note_other_hosts(bare, page.hosts)
         return page.links
+
+    def _note_read(self, url: str, secret: str) -> None:
+        with self._lock:
+            self._read.add((url, secret))
 
     def _demand_security(self, url: str) -> None:
         """Refuse pages that anybody on the way could change (pip's "secure origins").
@@ -346,6 +390,8 @@ class IndexSource:
     # Core metadata
 
     def _read_core_metadata(self, link: Link) -> CoreMetadata:
+        if not link.is_wheel or link.is_file or not link.hashes:
+            self._is_repeatable = False
         if not link.is_wheel:
             return self._build_core_metadata(link)
         name = parse_wheel_filename(link.filename)

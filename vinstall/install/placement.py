@@ -93,20 +93,42 @@ class Layout(NamedTuple):
     scripts: tuple[str, ...]
 
 
+class Places(NamedTuple):
+    """Where the parts of wheels go in one environment.
+
+    Attributes:
+        roots: Scheme → folder; below ``headers``, each project has one of its own.
+        prefixes: Library (``purelib``, ``platlib``) → scheme → what RECORD writes before the
+            path of a file, seen from there.
+    """
+
+    roots: Mapping[str, str]
+    prefixes: Mapping[str, Mapping[str, str]]
+
+
+def find_places(paths: Mapping[str, str]) -> Places:
+    """Look at the folders of an environment.
+
+    Args:
+        paths: Scheme paths ``purelib``, ``platlib``, ``scripts``, ``data``, ``headers``.
+    """
+    roots = {scheme: os.path.abspath(paths[scheme]) for scheme in SCHEMES}
+    prefixes = {
+        library: {scheme: record_prefix(root, roots[library]) for scheme, root in roots.items()}
+        for library in ("purelib", "platlib")
+    }
+    # one file has one path, also where ``lib64`` is a link to ``lib``
+    return Places({scheme: os.path.realpath(root) for scheme, root in roots.items()}, prefixes)
+
+
 def plan_layout(
-    wheel: StoredWheel,
-    paths: Mapping[str, str],
-    executable: str,
-    name: str,
-    *,
-    only_data: bool = False,
+    wheel: StoredWheel, places: Places, executable: str, name: str, *, only_data: bool = False
 ) -> Layout:
     """Decide where the files of a wheel go; writes nothing.
 
     Args:
         wheel: The unpacked wheel.
-        paths: Scheme paths ``purelib``, ``platlib``, ``scripts``, ``data``, ``headers``;
-            a folder with the project's name is made below ``headers``.
+        places: The folders of the environment.
         executable: The interpreter for the first line of scripts.
         name: The project, as its metadata writes it.
         only_data: Whether the files that go beside the dist-info folder are left out.
@@ -115,13 +137,11 @@ def plan_layout(
         WheelFormatError: Its entry points can not be used.
         InstallError: Two of its files want the same place.
     """
-    roots = {scheme: os.path.abspath(paths[scheme]) for scheme in SCHEMES}
-    roots["headers"] = os.path.join(roots["headers"], name)
-    library = roots["purelib" if wheel.root_is_purelib else "platlib"]
-    prefixes = {scheme: record_prefix(root, library) for scheme, root in roots.items()}
-    # one file has one path, also where ``lib64`` is a link to ``lib``
-    library = os.path.realpath(library)
-    roots = {scheme: os.path.realpath(root) for scheme, root in roots.items()}
+    kind = "purelib" if wheel.root_is_purelib else "platlib"
+    library = places.roots[kind]
+    roots = {**places.roots, "headers": os.path.join(places.roots["headers"], name)}
+    prefixes = places.prefixes[kind]
+    prefixes = {**prefixes, "headers": f"{prefixes['headers']}{name}/"}
     scripts = parse_scripts(wheel.entry_points, wheel.filename)
     script_names = frozenset(script.name for script in scripts)
     source_root = f"{wheel.root}{os.sep}"

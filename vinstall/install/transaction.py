@@ -38,6 +38,7 @@ from vinstall.install.placement import (
     Layout,
     PlacedFile,
     Placer,
+    find_places,
     make_file,
     plan_layout,
     record_prefix,
@@ -438,6 +439,7 @@ def _plan_steps(
     """
     compiled = any(step.bytecode is not None for step in steps)
     trees = find_trees([step.wheel for step in steps], paths, compiled=compiled)
+    places = find_places(paths)
     layouts = {}
     single = [number for number, tree in enumerate(trees) if tree is None]
     while True:
@@ -445,7 +447,7 @@ def _plan_steps(
             if number not in layouts:
                 whole = trees[number] is None
                 layouts[number] = plan_layout(
-                    step.wheel, paths, executable, step.name, only_data=not whole
+                    step.wheel, places, executable, step.name, only_data=not whole
                 )
         targets = (file.target for layout in layouts.values() for file in layout.files)
         disturbed = find_disturbed(trees, targets)

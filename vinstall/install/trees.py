@@ -6,32 +6,31 @@ some folders, compares their files with what was unpacked, and links them.
 """
 
 # os.path and not pathlib: a wheel can hold tens of thousands of files
-# ruff: noqa: PTH102, PTH103, PTH118
+# ruff: noqa: PTH102, PTH103
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import Counter
 from functools import partial
+from stat import S_IFREG, S_IMODE
 from typing import TYPE_CHECKING, NamedTuple
 
 from vinstall.errors import InstallError, StoreAlteredError
 from vinstall.forks import MOST_PARTS, HelperFailedError, can_fork, share_work
 from vinstall.install.placement import PlacedFile
-from vinstall.wheel.store import INSTALLED_NAMES, file_matches, has_facts
+from vinstall.wheel.store import INSTALLED_NAMES, SHARE, file_matches, has_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from vinstall.install.placement import Placer
     from vinstall.wheel.store import StoredFolder, StoredWheel
 
-_ENOUGH_FILES = 250
-"""A part of the work has about so many files: some milliseconds."""
 _WORTH_A_FORK = 1000
 _HAS_DIR_FD = {os.link, os.stat, os.open} <= os.supports_dir_fd if hasattr(os, "link") else False
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+_NOTHING: frozenset[str] = frozenset()
 _LIBRARY_DATA = ("purelib/", "platlib/")
 
 
@@ -130,8 +129,14 @@ def find_disturbed(trees: Iterable[Tree | None], targets: Iterable[str]) -> set[
 
 class _Part(NamedTuple):
     tree: Tree
-    folders: Sequence[StoredFolder]
+    start: int  # of the folders of its wheel
+    end: int
+    files: int
     link: bool
+    source: str  # the root of the wheel, and a separator
+    target: str
+    file_mode: int  # all bits that a plain file has
+    executable_mode: int
 
 
 def place_trees(
@@ -154,77 +159,77 @@ def place_trees(
         InstallError: A file or folder is there already, or another process failed.
         OSError: Something can not be placed.
     """
-    parts = list(_split(trees, placer))
+    parts = _split(trees, placer)
     workers = min(os.cpu_count() or 1, 8)
-    count = sum(len(folder.names) for part in parts for folder in part.folders)
+    count = sum(part.files for part in parts)
     if checkpoint or workers < 2 or count < _WORTH_A_FORK or not can_fork():
         if meanwhile is not None:
             meanwhile()
         for part in parts:
-            _tell_altered(part, _place_part(part, placer, checkpoint))
+            if altered := _place_part(part, placer, checkpoint):
+                raise _altered(part, altered)
         return
+    groups = _group(parts)
+
+    def place(number: int) -> list[object]:
+        for at in groups[number]:
+            if altered := _place_part(parts[at], placer, None):
+                return [at, altered]
+        return []
+
     try:
-        altered = share_work(
-            lambda number: _place_part(parts[number], placer, None),
-            list(range(len(parts))),
-            workers,
-            meanwhile,
-        )
+        told = share_work(place, list(range(len(groups))), workers, meanwhile)
     except HelperFailedError as error:
         raise InstallError(
             "The environment could not be changed", "a process that helped was ended"
         ) from error
-    for number, path in altered.items():
-        _tell_altered(parts[number], path)
+    for found in told.values():
+        if found:
+            raise _altered(parts[found[0]], found[1])
 
 
-def _tell_altered(part: _Part, path: str) -> None:
-    if path:
-        wheel = part.tree.wheel
-        raise StoreAlteredError(wheel.filename, wheel.sha256, path)
+def _altered(part: _Part, path: str) -> StoreAlteredError:
+    wheel = part.tree.wheel
+    return StoreAlteredError(wheel.filename, wheel.sha256, path)
 
 
-def _split(trees: Sequence[Tree], placer: Placer) -> Iterator[_Part]:
-    """Neighbouring folders together, until they are worth a process's while."""
-    whole = sum(len(folder.names) for tree in trees for folder in tree.wheel.folders)
-    enough = max(_ENOUGH_FILES, 2 * whole // MOST_PARTS)
+def _split(trees: Sequence[Tree], placer: Placer) -> list[_Part]:
+    """The work in parts of about the same size, without a look at single files."""
+    parts = []
     for tree in trees:
-        link = placer.can_link(tree.wheel)
-        folders: list[StoredFolder] = []
-        count = 0
-        for folder in tree.wheel.folders:
-            top = folder.path.partition("/")[0]
-            if folder.path and (top.endswith(".data") or top in tree.wheel.left_out):
-                continue
-            for one in _cut(folder, enough):
-                folders.append(one)
-                count += len(one.names)
-                if count >= enough:
-                    yield _Part(tree, folders, link)
-                    folders, count = [], 0
-        if folders:
-            yield _Part(tree, folders, link)
+        wheel = tree.wheel
+        link = placer.can_link(wheel)
+        source, target = f"{wheel.root}{os.sep}", f"{tree.library}{os.sep}"
+        modes = S_IFREG | wheel.file_mode, S_IFREG | wheel.executable_mode
+        parts += [_Part(tree, *share, link, source, target, *modes) for share in wheel.shares]
+    return parts
 
 
-def _cut(folder: StoredFolder, enough: int) -> Iterator[StoredFolder]:
-    """A folder with very many files in pieces."""
-    count = len(folder.names)
-    if count < 2 * enough:
-        yield folder
-        return
-    for start in range(0, count, enough):
-        end = start + enough
-        yield folder._replace(
-            names=folder.names[start:end],
-            sizes=folder.sizes[start:end],
-            times=folder.times[start:end],
-            executable=[number - start for number in folder.executable if start <= number < end],
-        )
+def _group(parts: Sequence[_Part]) -> list[range]:
+    """Neighbouring parts together: small wheels, and no more than ``MOST_PARTS``."""
+    whole = sum(part.files for part in parts)
+    enough = max(SHARE, 2 * whole // MOST_PARTS)
+    groups = []
+    start = files = 0
+    for number, part in enumerate(parts):
+        files += part.files
+        if files >= enough or number + 1 == len(parts):
+            groups.append(range(start, number + 1))
+            start, files = number + 1, 0
+    return groups
 
 
 def _place_part(part: _Part, placer: Placer, checkpoint: Callable[[str], None] | None) -> str:
     """Place the files of some folders; the path of one that was altered, or an empty text."""
-    for folder in part.folders:
+    wheel = part.tree.wheel
+    try:
+        folders = wheel.folders[part.start : part.end]
+    except StoreAlteredError as error:
+        return error.path
+    for folder in folders:
+        top = folder.path.partition("/")[0]
+        if top and (top.endswith(".data") or top in wheel.left_out):
+            continue
         if altered := _place_folder(part, folder, placer, checkpoint):
             return altered
     return ""
@@ -236,21 +241,25 @@ def _place_folder(
     """Place the files of one folder; the path of one that was altered, or an empty text."""
     wheel = part.tree.wheel
     below = f"{folder.path}/" if folder.path else ""
-    source = os.path.join(wheel.root, below)
-    target = os.path.join(part.tree.library, below)
-    _make_folder(target)
-    left_out = wheel.left_out if not below else frozenset()
+    source, target = f"{part.source}{below}", f"{part.target}{below}"
+    if below:
+        _make_folder(target)
+    left_out = wheel.left_out if not below else _NOTHING
     if folder.path == wheel.dist_info:
         left_out = INSTALLED_NAMES
-    modes = [wheel.file_mode] * len(folder.names)
+    modes = [part.file_mode] * len(folder.names)
     for number in folder.executable:
-        modes[number] = wheel.executable_mode
-    with contextlib.ExitStack() as stack:
+        modes[number] = part.executable_mode
+    is_new = not wheel.is_verified
+    opened: list[int] = []
+    try:
         try:
-            stat, link = _open_folders(source, target, stack)
+            stat, link = _open_folders(source, target, opened)
         except FileNotFoundError:
             return folder.path
-        link = link if part.link and placer.may_link else _refuse
+        if not (part.link and placer.may_link):
+            link = _refuse
+        # most of an install is this loop: it looks at a file, and links it
         for name, size, time, mode in zip(
             folder.names, folder.sizes, folder.times, modes, strict=True
         ):
@@ -258,14 +267,14 @@ def _place_folder(
                 continue
             if checkpoint is not None:
                 checkpoint(f"place {target}{name}")
-            if not wheel.is_verified:
+            if is_new:
                 try:
                     found = stat(name)
                 except FileNotFoundError:
                     return below + name
-                if not has_facts(found, size, mode) or (
-                    found.st_mtime_ns != time and not _has_content(wheel, below + name)
-                ):
+                if (
+                    found.st_mtime_ns != time or found.st_size != size or found.st_mode != mode
+                ) and not _is_unaltered(wheel, below + name, found, size, time, mode):
                     return below + name
             try:
                 link(name, name)
@@ -276,7 +285,7 @@ def _place_folder(
                     "If another program changes the environment too, wait until it is done.",
                 ) from None
             except OSError:  # not from here, or not once more
-                is_executable = mode == wheel.executable_mode
+                is_executable = mode == part.executable_mode
                 placer.place(
                     PlacedFile(
                         target + name, "", "", size, source + name, None, is_executable, part.link
@@ -284,11 +293,14 @@ def _place_folder(
                     link=part.link,
                 )
                 link = link if placer.may_link else _refuse
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
     return ""
 
 
 def _open_folders(
-    source: str, target: str, stack: contextlib.ExitStack
+    source: str, target: str, opened: list[int]
 ) -> tuple[Callable[[str], os.stat_result], Callable[[str, str], None]]:
     """What looks at a file of one folder, and what links it into the other one, by name."""
     if not _HAS_DIR_FD:
@@ -296,13 +308,20 @@ def _open_folders(
             lambda name: os.lstat(source + name),
             lambda name, other: os.link(source + name, target + other),
         )
-    opened = []
-    for path in (source, target):
-        opened.append(os.open(path, _FOLDER))
-        stack.callback(os.close, opened[-1])
+    opened.append(os.open(source, _FOLDER))
+    opened.append(os.open(target, _FOLDER))
     return (
         partial(os.stat, dir_fd=opened[0], follow_symlinks=False),
         partial(os.link, src_dir_fd=opened[0], dst_dir_fd=opened[1]),
+    )
+
+
+def _is_unaltered(
+    wheel: StoredWheel, path: str, found: os.stat_result, size: int, time: int, mode: int
+) -> bool:
+    """The same question, where not all is as it was on a POSIX system: as ``changed_files``."""
+    return has_facts(found, size, S_IMODE(mode)) and (
+        found.st_mtime_ns == time or _has_content(wheel, path)
     )
 
 

@@ -20,6 +20,7 @@ from vinstall.distributions.requirement import (
     Requirement,
     fits,
     list_operators,
+    merge_hashes,
     names_prerelease,
     parse_requirement,
     parse_specifier,
@@ -815,23 +816,6 @@ class Adapter(_Base):
 
 
 _DEPENDENCIES: dict[tuple[str, str], Requirement] = {}
-
-
-def merge_hashes(requirements: Iterable[Requirement]) -> dict[str, frozenset[str]]:
-    """The digests that every requirement with hashes accepts, by algorithm."""
-    merged: dict[str, frozenset[str]] = {}
-    for requirement in requirements:
-        if not requirement.hashes:
-            continue
-        if not merged:
-            merged = dict(requirement.hashes)
-        else:
-            merged = {
-                name: merged[name] & digests
-                for name, digests in requirement.hashes.items()
-                if name in merged
-            } or {"sha256": frozenset()}
-    return merged
 
 
 def _real_release(candidate: Candidate) -> tuple[str, str]:

@@ -12,60 +12,16 @@ from vinstall.resolution.adapter import (
     is_agreement,
     make_key,
 )
-from vinstall.values import dataclass
+from vinstall.resolution.resolved import Resolution, Resolved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vinstall.distributions.core_metadata import CoreMetadata
     from vinstall.distributions.requirement import Requirement
     from vinstall.events import Observer
-    from vinstall.resolution.candidate import Candidate
-    from vinstall.resolution.selection import Selection
     from vinstall.resolution.source import PackageSource, SupportedLookup
 
 MAX_ROUNDS = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """One distribution of a resolution.
-
-    Attributes:
-        candidate: The version and its file.
-        metadata: Its core metadata.
-        extras: Every extra that was asked of it.
-        requirements: What the user asked for by this name; empty for a dependency.
-        parents: Projects that need it, sorted.
-        needs: Projects that it needs, sorted.
-        need_texts: Project → the requirement as its first parent wrote it.
-    """
-
-    candidate: Candidate
-    metadata: CoreMetadata
-    extras: frozenset[str]
-    requirements: tuple[Requirement, ...]
-    parents: tuple[str, ...]
-    needs: tuple[str, ...]
-    text: str
-
-    @property
-    def project(self) -> str:
-        """The normalized name."""
-        return self.candidate.project
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """A set of distributions that fits together.
-
-    Attributes:
-        distributions: Dependencies before what needs them; else in the order asked for.
-        selections: Project → what the chosen release offered; missing for installed ones.
-    """
-
-    distributions: tuple[Resolved, ...]
-    selections: Mapping[str, Selection]
 
 
 def resolve(

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vinstall.resolution.resolve import Resolution
+from vinstall.resolution.resolved import Resolution
 from vinstall.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from vinstall.resolution.candidate import Candidate
-    from vinstall.resolution.resolve import Resolved
+    from vinstall.resolution.resolved import Resolved
 
 
 def reveal_builds(resolution: Resolution) -> Resolution:

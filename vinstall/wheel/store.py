@@ -36,6 +36,8 @@ LAYOUT = "store-v2"
 MANIFEST_VERSION = 2
 ABANDONED_SECONDS = 24 * 3600
 """Unfinished work of others is removed after this long."""
+SHARE = 250
+"""Files that are worth being placed by a process of its own: some milliseconds."""
 _SHA256 = lazy_pattern(r"[0-9a-f]{64}")
 
 
@@ -95,6 +97,8 @@ class StoredWheel:
         tops: What is in the root of the wheel: name → whether it is a folder.
         data_files: The files below the ``.data`` folder.
         size: Bytes of all files.
+        shares: Parts of ``folders`` with about as many files each, as slices and their
+            number of files, so that several can share them who have not read them yet.
         entry_points: Text of ``entry_points.txt``; empty where there is none.
         variant_json: Content of ``variant.json``, or ``None``.
         file_mode: Permission bits that the plain files were written with.
@@ -111,6 +115,7 @@ class StoredWheel:
     tops: Mapping[str, bool]
     data_files: tuple[StoredFile, ...]
     size: int
+    shares: tuple[tuple[int, int, int], ...] = ()
     entry_points: str = ""
     variant_json: bytes | None = None
     file_mode: int = 0o644
@@ -472,6 +477,7 @@ def _write_manifest(
         "tops": {one.path.partition("/")[0]: "/" in one.path for one in files},
         "data_files": [file for file in files if is_data(file.path)],
         "size": sum(file.size for file in files),
+        "shares": _share([len(folders[path].names) for path in order]),
     }
     parts = {
         "files.json": [folders[path] for path in order],
@@ -482,6 +488,18 @@ def _write_manifest(
         (folder / name).write_text(json.dumps(part), encoding="ascii")
     record = format_record(rows).encode("utf-8", "surrogateescape")
     (folder / "record.csv").write_bytes(record)
+
+
+def _share(counts: list[int]) -> list[tuple[int, int, int]]:
+    """Neighbouring folders together, until they have ``SHARE`` files."""
+    shares = []
+    start = files = 0
+    for number, count in enumerate(counts):
+        files += count
+        if files >= SHARE or number + 1 == len(counts):
+            shares.append((start, number + 1, files))
+            start, files = number + 1, 0
+    return shares
 
 
 def record_rows(files: Iterable[StoredFile], dist_info: str) -> list[RecordEntry]:
@@ -517,6 +535,7 @@ def _load(folder: Path, sha256: str) -> StoredWheel | None:
             tops=dict(document["tops"]),
             data_files=tuple(StoredFile(*row) for row in document["data_files"]),
             size=int(document["size"]),
+            shares=tuple((int(a), int(b), int(count)) for a, b, count in document["shares"]),
             entry_points=document["entry_points"],
             variant_json=None if variant is None else variant.encode("latin-1"),
             file_mode=document["file_mode"],

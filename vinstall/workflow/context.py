@@ -38,16 +38,26 @@ if TYPE_CHECKING:
 
 
 class WatchingObserver:
-    """Hands events on, and keeps the warnings about variant metadata (``--strict-variants``)."""
+    """Hands events on.
+
+    Attributes:
+        faults: The warnings about variant metadata (``--strict-variants``).
+        told: How many sentences were told that everybody sees.
+    """
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
         self.faults: list[str] = []
+        self.told = 0
 
     def receive(self, event: Event) -> None:
         """Take one event."""
-        if isinstance(event, Warned) and event.code == "variant-metadata":
-            self.faults.append(event.what)
+        if isinstance(event, Warned):
+            self.told += 1
+            if event.code == "variant-metadata":
+                self.faults.append(event.what)
+        elif isinstance(event, Noted) and event.verbosity <= 0:
+            self.told += 1
         self._observer.receive(event)
 
 
@@ -75,7 +85,7 @@ class Context:
     building: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.settings.variants.strict:
+        if not isinstance(self.observer, WatchingObserver):
             self.observer = WatchingObserver(self.observer)
 
     def check_strict(self) -> None:
@@ -85,7 +95,7 @@ class Context:
             VariantMetadataError: Some variant metadata was bad.
         """
         faults = self.observer.faults if isinstance(self.observer, WatchingObserver) else []
-        if faults:
+        if faults and self.settings.variants.strict:
             raise VariantMetadataError(
                 "Variant metadata is bad, and --strict-variants is in force",
                 " ".join(dict.fromkeys(faults)),
@@ -282,6 +292,11 @@ class Context:
                 f"Could not open requirements file: {url}", f"the server answered {response.status}"
             )
         return decode_text(response.body, url)
+
+    @property
+    def told(self) -> int:
+        """How many sentences were told so far that everybody sees."""
+        return self.observer.told if isinstance(self.observer, WatchingObserver) else 0
 
     def rest(self) -> None:
         """End the threads of the index: only a process without threads can share work."""

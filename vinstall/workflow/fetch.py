@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vinstall.distributions.requirement import merge_hashes
 from vinstall.errors import VariantMetadataError, WheelContradictionError
 from vinstall.events import (
     FileChosen,
@@ -14,7 +15,6 @@ from vinstall.events import (
     StageStarted,
     Warned,
 )
-from vinstall.resolution.adapter import merge_hashes
 from vinstall.values import dataclass, replace
 from vinstall.variants.properties import NULL_LABEL
 
@@ -108,44 +108,64 @@ def fetch_changes(
     """
     tell = unpacked or _tell_nobody
     changes = sorted(resolved.plan.installs, key=_size_of, reverse=True)
-    downloader = _make_downloader(context)
-    _check_space(context, changes)
     context.observer.receive(StageStarted("download", len(changes)))
     found: dict[str, Fetched] = {}
-    store, folder = context.store, context.work_folder
+    missing = []
+    try:
+        for change in changes:
+            one = _find_stored(context, resolved, change)
+            if one is None:
+                missing.append(change)
+            else:
+                found[change.resolved.project] = one
+                tell(one.wheel)
+        if missing:
+            found.update(_fetch_missing(context, resolved, missing, tell))
+    finally:
+        context.observer.receive(StageFinished("download"))
+    return found
+
+
+def _fetch_missing(
+    context: Context,
+    resolved: Resolved,
+    changes: Sequence[Change],
+    tell: Callable[[StoredWheel], None],
+) -> dict[str, Fetched]:
+    """Fetch what is not in the store: sources are built first, then wheels come in turn."""
     from vinstall.workflow.attestations import demand_attestation
 
+    downloader = _make_downloader(context)
+    _check_space(context, changes)
+    found: dict[str, Fetched] = {}
+    folder = context.work_folder
     sources = [change for change in changes if not link_of(change).is_wheel]
     wheels = [change for change in changes if link_of(change).is_wheel]
-    unpackers = None
+    for change in sources:
+        link = link_of(change)
+        demand_attestation(context, change.resolved.project, link, context.sources.digest(link))
+        wheel = context.build_wheel(link)
+        digest = _digest(wheel)
+        built = Fetched(context.store.add(wheel, wheel.name, digest), digest)
+        found[change.resolved.project] = built
+        tell(built.wheel)
+        context.observer.receive(StageAdvanced("download", 1, wheel.name))
+    tell_built(context, sources)
+    unpackers = _make_unpackers(context, wheels)
+
+    def fetch(change: Change) -> Fetched:
+        one = _fetch(context, resolved, change, downloader, folder, unpackers)
+        tell(one.wheel)
+        return one
+
     try:
-        for change in sources:
-            link = link_of(change)
-            demand_attestation(context, change.resolved.project, link, context.sources.digest(link))
-            wheel = context.build_wheel(link)
-            digest = _digest(wheel)
-            built = Fetched(store.add(wheel, wheel.name, digest), digest)
-            found[change.resolved.project] = built
-            tell(built.wheel)
-            context.observer.receive(StageAdvanced("download", 1, wheel.name))
-        tell_built(context, sources)
-        unpackers = _make_unpackers(context, wheels)
         if len(wheels) == 1:
-            change = wheels[0]
-            one = _fetch(context, resolved, change, downloader, folder, unpackers)
-            found[change.resolved.project] = one
-            tell(one.wheel)
+            found[wheels[0].resolved.project] = fetch(wheels[0])
         elif wheels:
             from concurrent.futures import ThreadPoolExecutor
 
             pool = ThreadPoolExecutor(min(_FETCH_THREADS, len(wheels)), "fetch")
             try:
-
-                def fetch(change: Change) -> Fetched:
-                    one = _fetch(context, resolved, change, downloader, folder, unpackers)
-                    tell(one.wheel)
-                    return one
-
                 futures = {change.resolved.project: pool.submit(fetch, change) for change in wheels}
                 for project, future in futures.items():
                     found[project] = future.result()
@@ -159,16 +179,12 @@ def fetch_changes(
     finally:
         if unpackers is not None:
             unpackers.close()
-        context.observer.receive(StageFinished("download"))
     return found
 
 
 def _make_unpackers(context: Context, wheels: Sequence[Change]) -> Unpackers | None:
     """Processes that unpack, where there is enough to do for them."""
-    links = [link_of(change) for change in wheels]
-    missing = [one for one in links if not context.store.has(one.hashes.get("sha256", ""))]
-    if not missing:
-        return None
+    missing = [link_of(change) for change in wheels]
     from vinstall.wheel.unpackers import WORTHWHILE, Unpackers
     from vinstall.workflow.arriving import is_worthwhile
 
@@ -213,6 +229,32 @@ def _make_downloader(context: Context) -> Downloader:
     return Downloader(context.client, context.settings.cache_dir, context.observer)
 
 
+def _find_stored(context: Context, resolved: Resolved, change: Change) -> Fetched | None:
+    """What is unpacked already, by the digest on its index; who places it compares its files."""
+    link = link_of(change)
+    known = link.hashes.get("sha256", "")
+    if not link.is_wheel or not known:
+        return None
+    expected = expected_hashes(resolved, change)
+    if expected and known not in expected.get("sha256", ()):
+        return None
+    stored = context.store.find(known, check=False)
+    if stored is None:
+        return None
+    if link.is_file:
+        chosen = FileChosen("local", _shown_name(link))
+    else:
+        chosen = FileChosen("cache", link.filename, link.size)
+    context.observer.receive(chosen)
+    if context.settings.publishers:
+        from vinstall.workflow.attestations import demand_attestation
+
+        demand_attestation(context, change.resolved.project, link, known)
+    context.observer.receive(StageAdvanced("download", 1, link.filename))
+    _check_own_metadata(change, stored)
+    return Fetched(stored, known)
+
+
 def _fetch(
     context: Context,
     resolved: Resolved,
@@ -226,19 +268,6 @@ def _fetch(
 
     link = link_of(change)
     expected = expected_hashes(resolved, change)
-    known = link.hashes.get("sha256", "")
-    if known and (not expected or known in expected.get("sha256", ())):
-        stored = context.store.find(known, check=False)  # who places it compares its files
-        if stored is not None:
-            if link.is_file:
-                chosen = FileChosen("local", _shown_name(link))
-            else:
-                chosen = FileChosen("cache", link.filename, link.size)
-            context.observer.receive(chosen)
-            demand_attestation(context, change.resolved.project, link, known)
-            context.observer.receive(StageAdvanced("download", 1, link.filename))
-            _check_own_metadata(change, stored)
-            return Fetched(stored, known)
     is_stored = False
     if unpackers is not None and is_worthwhile(link):
         downloaded, is_stored = fetch_and_unpack(
@@ -288,8 +317,11 @@ def _check_own_metadata(change: Change, stored: StoredWheel) -> None:
 
 def fetch_for_digest(context: Context, resolved: Resolved, change: Change) -> str:
     """The SHA-256 of a wheel, which is fetched for it."""
-    downloader = _make_downloader(context)
-    return _fetch(context, resolved, change, downloader, context.work_folder).sha256
+    found = _find_stored(context, resolved, change)
+    if found is None:
+        downloader = _make_downloader(context)
+        found = _fetch(context, resolved, change, downloader, context.work_folder)
+    return found.sha256
 
 
 def _shown_name(link: Link) -> str:

@@ -89,7 +89,7 @@ def install_in(context: Context) -> InstallResult:
     tell_places(context.settings.index, context.observer)
 
     def decide() -> Resolved:
-        return resolve_requests(context, gathered)
+        return resolve_requests(context, gathered, remember=True)
 
     return finish_install(context, decide(), decide)
 
@@ -379,6 +379,10 @@ def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
     """What the environment lacks now; pip tells this and still ends with status 0."""
     if context.settings.target.target_dir or context.settings.resolve.no_deps:
         return ()
+    # what was resolved has what it needs; only what stays beside it can lack something
+    members_of_plan = {one.project for one in resolved.resolution.distributions}
+    if all(one.project in members_of_plan for one in context.installed):
+        return ()
     from vinstall.distributions.consistency import Member, add_stand_in, find_conflicts
     from vinstall.distributions.installed_markers import markers_of
 
@@ -414,7 +418,9 @@ def _find_conflicts(context: Context, resolved: Resolved) -> tuple[str, ...]:
 
     return tuple(
         conflict.after_install
-        for conflict in find_conflicts(members, context.target.markers)
+        for conflict in find_conflicts(
+            members, context.target.markers, members.keys() - members_of_plan
+        )
         if normalize_name(conflict.name) in changed
         or normalize_name(conflict.found_name) in changed
     )

@@ -16,13 +16,12 @@ from vinstall.plan import (
     find_mixed_runtimes,
     make_plan,
 )
-from vinstall.resolution.selection import Rules
 from vinstall.values import dataclass, replace
 from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.gather import Gathered, gather_requirements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.distributions.link import Link
@@ -31,7 +30,8 @@ if TYPE_CHECKING:
     from vinstall.plan import Plan
     from vinstall.resolution.adapter import Need
     from vinstall.resolution.candidate import Candidate
-    from vinstall.resolution.resolve import Resolution
+    from vinstall.resolution.resolved import Resolution
+    from vinstall.resolution.selection import Rules
     from vinstall.settings import ResolveSettings, VariantSettings
     from vinstall.workflow.bridges import Bridging
     from vinstall.workflow.context import Context
@@ -77,6 +77,7 @@ def resolve_requests(
     *,
     every_variant: bool = False,
     everything_asked: bool = False,
+    remember: bool = False,
 ) -> Resolved:
     """Resolve what was asked for and plan the changes.
 
@@ -87,19 +88,15 @@ def resolve_requests(
             chosen one (for lock files).
         everything_asked: Whether an upgrade may switch the build of any project, not only
             of those that were named.
+        remember: Whether the answer of an earlier run to the same question will do.
 
     Raises:
         VinstallError: It can not be done; nothing was changed.
     """
-    from vinstall.resolution.adapter import Problem
-    from vinstall.resolution.resolve import resolve
-    from vinstall.resolution.reveal import reveal_builds
-    from vinstall.workflow.known import KnownFile
-
     settings = context.settings
     target = context.target
-    known = KnownFile(settings.cache_dir, target.markers)
-    context.sources.note_requirements(gathered.requirements, gathered.constraints)
+    if any(one.url for one in (*gathered.requirements, *gathered.constraints)):
+        context.sources.note_requirements(gathered.requirements, gathered.constraints)
     named = tuple(_name_all(context, gathered.requirements))
     requirements = tuple(_apply_markers(context, named))
     constraints = _group_constraints(context, gathered.constraints)
@@ -129,44 +126,36 @@ def resolve_requests(
             return False
         return project in asked or resolve_settings.upgrade_strategy == "eager"
 
-    links: dict[str, Link] = {}
+    memory = None
+    if remember and not every_variant and not everything_asked and bridging is None:
+        from vinstall.workflow.remembered import Memory
 
-    def link_for(requirement: Requirement) -> Link:
-        link = links.get(requirement.url)
-        if link is None:
-            link = links[requirement.url] = make_direct_link(requirement)
-        return link
+        memory = Memory(context, requirements, constraints)
+    looked_for: dict[str, bool] = {}
 
-    problem = Problem(
-        rules=replace(
-            make_rules(target, resolve_settings, settings.variants),
-            refused=context.refused_files,
-        ),
-        constraints=constraints,
-        markers=target.markers,
-        installed=installed,
-        link_for=link_for,
-        upgraded=upgraded,
-        may_switch=lambda project: everything_asked or project in asked,
-        every_variant=every_variant,
-        agreements=bridging.members if bridging else None,
-        source_hint=bridging.tell_source if bridging else partial(_find_source_hint, context),
-        staying=_find_staying(context, bridging, requirements),
-    )
+    def look_for(project: str) -> InstalledDistribution | None:
+        there = installed(project)
+        looked_for[project] = there is not None
+        return there
+
     context.observer.receive(StageStarted("resolve"))
     try:
-        resolution = resolve(
-            requirements,
-            problem,
-            bridging.source if bridging else context.package_source,
-            context.query,
-            context.observer,
-        )
-        resolution = reveal_builds(resolution)
+        resolution = memory.recall(lambda one: installed(one) is not None) if memory else None
+        is_new = resolution is None
+        if resolution is None:
+            resolution = _search(
+                context,
+                requirements,
+                constraints,
+                bridging,
+                look_for,
+                upgraded,
+                may_switch=lambda project: everything_asked or project in asked,
+                every_variant=every_variant,
+            )
     finally:
         context.observer.receive(StageFinished("resolve"))
-        known.save()
-    if shared := context.source.take_shared():
+    if is_new and (shared := context.source.take_shared()):
         context.observer.receive(
             Noted(
                 f"On more than one index: {', '.join(shared)}. To take a project from one of "
@@ -199,7 +188,69 @@ def resolve_requests(
             context.observer.receive(
                 Warned("mixed-runtimes", f"{sentence}.", "Programs that use both may fail.")
             )
+    if memory is not None and is_new and not any(looked_for.values()):
+        memory.keep(resolution, looked_for)
     return Resolved(plan, resolution, requirements, constraints, hash_mode)
+
+
+def _search(
+    context: Context,
+    requirements: tuple[Requirement, ...],
+    constraints: dict[str, tuple[Requirement, ...]],
+    bridging: Bridging | None,
+    installed: Callable[[str], InstalledDistribution | None],
+    upgraded: Callable[[str], bool],
+    *,
+    may_switch: Callable[[str], bool],
+    every_variant: bool,
+) -> Resolution:
+    """Find the newest set of distributions that fits; with real files in place of shown ones.
+
+    Raises:
+        VinstallError: There is none, or something can not be read.
+    """
+    from vinstall.resolution.adapter import Problem
+    from vinstall.resolution.resolve import resolve
+    from vinstall.resolution.reveal import reveal_builds
+    from vinstall.workflow.known import KnownFile
+
+    settings, target = context.settings, context.target
+    known = KnownFile(settings.cache_dir, target.markers)
+    links: dict[str, Link] = {}
+
+    def link_for(requirement: Requirement) -> Link:
+        link = links.get(requirement.url)
+        if link is None:
+            link = links[requirement.url] = make_direct_link(requirement)
+        return link
+
+    problem = Problem(
+        rules=replace(
+            make_rules(target, settings.resolve, settings.variants),
+            refused=context.refused_files,
+        ),
+        constraints=constraints,
+        markers=target.markers,
+        installed=installed,
+        link_for=link_for,
+        upgraded=upgraded,
+        may_switch=may_switch,
+        every_variant=every_variant,
+        agreements=bridging.members if bridging else None,
+        source_hint=bridging.tell_source if bridging else partial(_find_source_hint, context),
+        staying=_find_staying(context, bridging, requirements),
+    )
+    try:
+        resolution = resolve(
+            requirements,
+            problem,
+            bridging.source if bridging else context.package_source,
+            context.query,
+            context.observer,
+        )
+    finally:
+        known.save()
+    return reveal_builds(resolution)
 
 
 def _find_installed(context: Context, project: str) -> InstalledDistribution | None:
@@ -230,6 +281,8 @@ def _find_staying(
 
 def make_rules(target: Target, resolve: ResolveSettings, variants: VariantSettings) -> Rules:
     """What the target can use and the user allows."""
+    from vinstall.resolution.selection import Rules
+
     implementation = target.markers.get("platform_python_implementation", target.implementation)
     version = ".".join(target.version.split(".")[:2])
     where = target.facts.get("platform") or "this system"

@@ -55,7 +55,7 @@ class Sources:
         self, requirements: Iterable[Requirement], constraints: Iterable[Requirement]
     ) -> None:
         """Remember what was asked for: hashes, settings of a build, what is editable."""
-        from vinstall.resolution.adapter import merge_hashes
+        from vinstall.distributions.requirement import merge_hashes
 
         grouped: dict[str, list[Requirement]] = {}
         for one in (*requirements, *constraints):

@@ -12,7 +12,7 @@ from tests.support.wheels import make_wheel, record_digest
 from tests.unit.install.installing import Site
 from vinstall.errors import InstallError, WheelFormatError
 from vinstall.files import current_umask
-from vinstall.install.placement import PlacedFile, Placer, plan_layout, record_prefix
+from vinstall.install.placement import PlacedFile, Placer, find_places, plan_layout, record_prefix
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def plan(site: Site, wheel: BuiltWheel) -> Layout:
-    return plan_layout(site.add(wheel), site.paths, "/opt/python", wheel.name)
+    return plan_layout(site.add(wheel), find_places(site.paths), "/opt/python", wheel.name)
 
 
 def test_schemes_and_record_paths(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from vinstall.install.placement import Placer
 from vinstall.install.transaction import InstallOptions
 from vinstall.install.trees import find_disturbed, find_trees, place_trees
 from vinstall.values import replace
+from vinstall.wheel import store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,7 +138,7 @@ def test_files_arrive_as_they_are(
 ) -> None:
     monkeypatch.setattr(trees, "_HAS_DIR_FD", has_dir_fd and trees._HAS_DIR_FD)
     if pieces:
-        monkeypatch.setattr(trees, "_ENOUGH_FILES", 1)
+        monkeypatch.setattr(store, "SHARE", 1)
     many = {f"demo/sub/m{number}.py": str(number) for number in range(7)}
     built = make_wheel("demo", files={**FILES, **many}, executable=["demo/run", "demo/sub/m5.py"])
     step, stored = unverified(site, built)
