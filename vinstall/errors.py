@@ -34,10 +34,10 @@ environment was required and there is none, 4 a required variant is not availabl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import ClassVar
 
 
 class VinstallError(Exception):

@@ -6,11 +6,15 @@ person sees them. Events are values: small, frozen, without references to live o
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
-
 from vinstall.values import dataclass
 
-Stage = Literal["resolve", "download", "unpack", "install", "providers"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, Protocol
+
+    Stage = Literal["resolve", "download", "unpack", "install", "providers"]
+else:
+    Protocol = object
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,17 @@
 """Atomic writes, hashed copies, and a lock between processes."""
 
+# os.path and not pathlib: what is read and written here is most of a short run
+# ruff: noqa: PTH103, PTH105, PTH108
+
 from __future__ import annotations
 
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.errors import InstallError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
@@ -29,18 +32,26 @@ def write_atomically(path: Path, *parts: bytes) -> None:
     Raises:
         OSError: It could not be written; ``path`` is as it was and nothing is left beside it.
     """
-    import tempfile
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    folder, base = os.path.split(path)
+    name = f"{folder}{os.sep}.{base[:40]}.{os.urandom(8).hex()}"
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        descriptor = os.open(name, how, 0o600)
+    except FileNotFoundError:
+        os.makedirs(folder, exist_ok=True)
+        descriptor = os.open(name, how, 0o600)
+    try:
+        try:
             for part in parts:
-                file.write(part)
-        Path(name).replace(path)
+                view = memoryview(part)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+        finally:
+            os.close(descriptor)
+        os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            os.unlink(name)
         raise
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
+    from typing import Any
 
 MOST_PARTS = 4000
 """Their numbers fit into any pipe."""

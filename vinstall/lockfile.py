@@ -8,7 +8,6 @@ a machine that gets another build needs only what that build needs.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from vinstall import __version__
 from vinstall.distributions.filename import normalize_name
@@ -18,8 +17,10 @@ from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass, field
 from vinstall.variants.readers import format_index_metadata, read_variant_metadata
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from vinstall.variants.metadata import VariantMetadata
 

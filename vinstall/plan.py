@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
 
 from vinstall.errors import RequiredVariantError, ResolutionError
 from vinstall.values import dataclass
 from vinstall.variants.properties import NULL_LABEL
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Literal
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.resolution.candidate import Candidate

@@ -6,12 +6,12 @@ vinstall receives the group that it needs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 from vinstall.values import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal
 
     from vinstall.distributions.publisher import Publisher
     from vinstall.variants.properties import VariantPattern

@@ -238,11 +238,48 @@ def _replace(value: Any, /, **changes: Any) -> Any:
     return value.__class__(**old, **changes)
 
 
+_BODY = frozenset(
+    {"__annotations__", "__annotate_func__", "__conditional_annotations__", "__module__"}
+    | {"__qualname__", "__dict__", "__slots__", "__firstlineno__", "__static_attributes__"}
+)
+
+
+class _TupleMaker(type):
+    """Makes tuples with names out of class bodies, as ``typing.NamedTuple`` does."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        from collections import namedtuple as make_tuple
+
+        fields = _annotations(type(name, (), dict(body)))
+        defaults = [body[one] for one in fields if one in body]
+        make: Any = make_tuple
+        made: Any = make(name, fields, defaults=defaults, module=body["__module__"])
+        for key, value in body.items():
+            if key not in fields and key not in _BODY:
+                setattr(made, key, value)
+        made.__qualname__ = body["__qualname__"]
+        return made
+
+
+class _NamedTuple(metaclass=_TupleMaker):
+    """What stands for ``typing.NamedTuple``, whose module most commands do not need."""
+
+
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, replace
+    from typing import NamedTuple, cast
 else:
+
+    def cast(kind: object, value: object) -> object:
+        """As ``typing.cast``."""
+        del kind
+        return value
+
     dataclass = _make_decorator
     field = _Field
     replace = _replace
+    NamedTuple = _NamedTuple
 
-__all__ = ["dataclass", "field", "replace"]
+__all__ = ["NamedTuple", "cast", "dataclass", "field", "replace"]

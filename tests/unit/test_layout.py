@@ -12,7 +12,7 @@ import vinstall
 ROOT = Path(vinstall.__file__).parent
 
 ROWS = [
-    {"errors", "events", "files", "forks", "patterns", "settings", "values"},
+    {"digests", "errors", "events", "files", "forks", "patterns", "settings", "values"},
     {"variants", "distributions"},
     {"resolution", "plan", "lockfile", "profile", "bridges"},
     {"index", "providers", "environment", "wheel", "install", "builder", "children"},

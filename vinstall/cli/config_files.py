@@ -11,13 +11,13 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.cli.options import COLLECTED, WITHOUT_VALUE, all_options, command_specs
 from vinstall.cli.parser import Given, convert
 from vinstall.errors import WrongSettingError, words_of
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from configparser import RawConfigParser

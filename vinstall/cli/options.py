@@ -7,36 +7,37 @@ Names and meanings are pip's (``pip-compat.md`` §1 and §2), beside those marke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
-Kind = Literal[
-    "flag",  # no value; true
-    "unflag",  # no value; false (pip's "no-…" switches: their variables read the other way)
-    "count",  # no value; adds one
-    "cache-off",  # no value; turns the cache off, whatever its variable says (pip's history)
-    "text",
-    "path",  # text in which ~ stands for the home folder
-    "integer",
-    "number",
-    "choice",
-    "list",  # text, collected
-    "path-list",
-    "choice-list",
-    "control",  # projects, :all: or :none:, folded in the order given
-    "setting",  # KEY=VALUE, collected
-    "pair",  # NAME=VALUE, collected (ours)
-    "patterns",  # variant properties, collected; apart by commas where one text holds many
-    "projects",  # no value for all; projects only after "="
-    "moment",  # a moment of ISO 8601, or PnD for n days ago
-    "python-version",
-    "help",
-    "version",
-]
+    Kind = Literal[
+        "flag",  # no value; true
+        "unflag",  # no value; false (pip's "no-…" switches: their variables read the other way)
+        "count",  # no value; adds one
+        "cache-off",  # no value; turns the cache off, whatever its variable says (pip's history)
+        "text",
+        "path",  # text in which ~ stands for the home folder
+        "integer",
+        "number",
+        "choice",
+        "list",  # text, collected
+        "path-list",
+        "choice-list",
+        "control",  # projects, :all: or :none:, folded in the order given
+        "setting",  # KEY=VALUE, collected
+        "pair",  # NAME=VALUE, collected (ours)
+        "patterns",  # variant properties, collected; apart by commas where one text holds many
+        "projects",  # no value for all; projects only after "="
+        "moment",  # a moment of ISO 8601, or PnD for n days ago
+        "python-version",
+        "help",
+        "version",
+    ]
+
 
 WITHOUT_VALUE = frozenset({"flag", "unflag", "count", "cache-off", "help", "version"})
 COLLECTED = frozenset(

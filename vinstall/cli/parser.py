@@ -9,7 +9,6 @@ of ours, pip's is meant. A first word that names no command belongs to ``install
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from vinstall.cli.options import (
     WITHOUT_VALUE,
@@ -21,6 +20,7 @@ from vinstall.errors import UsageError
 from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

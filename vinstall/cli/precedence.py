@@ -8,7 +8,6 @@ is left, as in pip (``pip-compat.md`` §3).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 from vinstall.cli.config_files import (
     our_files,
@@ -35,12 +34,13 @@ from vinstall.settings import (
     TargetSettings,
     VariantSettings,
 )
-from vinstall.values import dataclass, field
+from vinstall.values import cast, dataclass, field
 from vinstall.variants.properties import is_label, is_namespace, parse_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Literal
+    from typing import Literal  # noqa: F401 (in texts)
 
     from vinstall.cli.config_files import Level, Surroundings
     from vinstall.cli.options import Option

@@ -10,14 +10,15 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from typing import TYPE_CHECKING, TextIO
 
 from vinstall.errors import words_of
 from vinstall.patterns import lazy_pattern
 from vinstall.settings import OutputSettings
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
 _CREDENTIALS = lazy_pattern(
     r"(?P<scheme>[a-z][a-z0-9+.-]*://)(?P<user>[^/@\s:]*)(?P<rest>:[^/\s]*)?@"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.console.tables import format_size
 from vinstall.events import (
@@ -30,6 +29,7 @@ from vinstall.events import (
 from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 

@@ -8,12 +8,12 @@ Names are split by hand and tags stay text, since an index page holds thousands 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from vinstall.errors import WheelFormatError
 from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -6,11 +6,10 @@ Implements the fields of the simple repository API: PEP 503, 592 (yanked), 629, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from vinstall.errors import RequirementError
 from vinstall.values import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

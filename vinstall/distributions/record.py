@@ -5,11 +5,11 @@ Implements the recording installed projects specification, "The RECORD file".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from vinstall.errors import WheelFormatError
 from vinstall.patterns import lazy_pattern
+from vinstall.values import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

@@ -8,15 +8,16 @@ version specifier and the marker, and is imported only where there is one.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from vinstall.distributions.filename import MAX_VERSION_LENGTH, normalize_name
 from vinstall.errors import RequirementError
 from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass, field, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from packaging.markers import Marker
     from packaging.specifiers import SpecifierSet

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import SDIST_SUFFIXES
 from vinstall.distributions.requirement import Requirement, parse_requirement, split_url_marker
@@ -19,6 +18,7 @@ from vinstall.values import dataclass, field, replace
 from vinstall.variants.markers import find_illegal_variant_marker
 from vinstall.variants.properties import is_label
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.distributions.core_metadata import CoreMetadata, parse_core_metadata
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.installed import InstalledDistribution
 from vinstall.errors import VinstallError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 

@@ -6,8 +6,8 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from vinstall.digests import hex_of
 from vinstall.distributions.target import Target
 from vinstall.errors import (
     ExternallyManagedError,
@@ -16,8 +16,10 @@ from vinstall.errors import (
     words_of,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from vinstall.events import Observer
     from vinstall.settings import TargetSettings
@@ -214,8 +216,6 @@ def _cache_path(executable: str, cache_dir: str) -> Path | None:
     """Where the facts are kept: a name that changes when the interpreter changes."""
     if not cache_dir:
         return None
-    import hashlib
-
     try:
         real = os.stat(executable)  # noqa: PTH116
     except OSError:
@@ -230,8 +230,7 @@ def _cache_path(executable: str, cache_dir: str) -> Path | None:
             parts.append("-")
     parts += [os.environ.get(name, "") for name in _PYTHON_VARIABLES]
     parts += [os.path.expanduser("~"), str(int(_is_running(executable))), *_describe_system()]  # noqa: PTH111
-    text = "\0".join(parts).encode("utf-8", "surrogateescape")
-    return Path(cache_dir) / "interpreters-v1" / f"{hashlib.sha256(text).hexdigest()[:32]}.json"
+    return Path(cache_dir) / "interpreters-v1" / f"{hex_of(chr(0).join(parts))[:32]}.json"
 
 
 class Shape:
@@ -256,8 +255,6 @@ class Shape:
     @classmethod
     def of(cls, executable: str, cache_dir: str) -> Shape | None:
         """The kind of the environment of an interpreter; ``None`` where it is not plain."""
-        import hashlib
-
         executable = os.path.abspath(executable)  # noqa: PTH100 (links must not be followed)
         home = Path(executable).parent.parent
         if not cache_dir or sys.platform == "win32":
@@ -289,8 +286,7 @@ class Shape:
         parts += [str(real.st_size), *(f"{key}={value}" for key, value in configured.items())]
         parts += [os.environ.get(name, "") for name in _PYTHON_VARIABLES]
         parts += [os.path.expanduser("~"), *_describe_system()]  # noqa: PTH111
-        text = "\0".join(parts).encode("utf-8", "surrogateescape")
-        name = f"{hashlib.sha256(text).hexdigest()[:32]}.json"
+        name = f"{hex_of(chr(0).join(parts))[:32]}.json"
         return cls(str(home), Path(cache_dir) / "environments-v1" / name)
 
     def find(self) -> Target | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from vinstall.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 

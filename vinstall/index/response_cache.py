@@ -9,17 +9,17 @@ name and renamed, and count as missing when anything about them is wrong.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from vinstall.digests import sha256
 from vinstall.events import Warned
 from vinstall.files import write_atomically
 from vinstall.index.address import strip_credentials
 from vinstall.values import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -167,11 +167,11 @@ class ResponseCache:
         except OSError:
             return None
         digest, body = data[:32], data[32:]
-        return body if hashlib.sha256(body).digest() == digest else None
+        return body if sha256(body).digest() == digest else None
 
     def keep_file(self, key: str, body: bytes) -> None:
         """Keep a small file."""
-        self._write(self._path(_FILES, key, ""), hashlib.sha256(body).digest(), body)
+        self._write(self._path(_FILES, key, ""), sha256(body).digest(), body)
 
     def has_file(self, key: str) -> bool:
         """Whether a small file is kept, without looking into it."""
@@ -183,7 +183,7 @@ class ResponseCache:
         if not self._root:
             return ""
         text = f"{strip_credentials(url)}\0{secret}"
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return f"{self._root}{os.sep}{kind}{os.sep}{digest[:2]}{os.sep}{digest[2:]}"
 
     def _write(self, path: str, *parts: bytes) -> None:

@@ -16,12 +16,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
 
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
 JOURNAL_NAME = ".vinstall-journal"
 TRASH_PREFIX = ".vinstall-trash-"
@@ -339,6 +340,12 @@ def _remove_whole(path: str) -> None:
 
 
 def _remove_tree(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass  # there is something in it, or it is not there
+    else:
+        return
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)

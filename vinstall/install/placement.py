@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
+from vinstall.digests import record_digest
 from vinstall.distributions.record import RecordEntry
 from vinstall.errors import InstallError
 from vinstall.install.scripts import (
@@ -27,8 +27,10 @@ from vinstall.install.scripts import (
     rewrite_shebang,
     write_launcher,
 )
+from vinstall.values import NamedTuple
 from vinstall.wheel.store import INSTALLED_NAMES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -183,7 +185,7 @@ def plan_layout(
                 start = opened.read(256)
                 if is_python_script(start):
                     content = rewrite_shebang(start + opened.read(), executable)
-                    digest, size = digest_of(content), len(content)
+                    digest, size = record_digest(content), len(content)
         target = os.path.join(roots[scheme], *below.split("/"))
         record_path = prefixes[scheme] + below
         linkable = content is None and is_executable == stored_executable
@@ -200,7 +202,7 @@ def plan_layout(
                 PlacedFile(
                     target,
                     record_path,
-                    digest_of(launcher.content),
+                    record_digest(launcher.content),
                     len(launcher.content),
                     "",
                     launcher.content,
@@ -218,7 +220,7 @@ def make_file(layout: Layout, name: str, content: bytes, *, in_record: bool = Tr
     return PlacedFile(
         os.path.join(layout.dist_info, name),
         f"{folder}/{name}",
-        digest_of(content) if in_record else "",
+        record_digest(content) if in_record else "",
         len(content) if in_record else -1,
         "",
         content,
@@ -237,15 +239,6 @@ def record_prefix(root: str, library: str) -> str:
         relative = root
     relative = relative.replace(os.sep, "/")
     return "" if relative == "." else relative.rstrip("/") + "/"
-
-
-def digest_of(content: bytes) -> str:
-    """The digest of some bytes, as RECORD writes it."""
-    import base64
-    import hashlib
-
-    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest())
-    return "sha256=" + digest.rstrip(b"=").decode("ascii")
 
 
 class Placer:

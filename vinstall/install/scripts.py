@@ -14,10 +14,10 @@ from __future__ import annotations
 import keyword
 import os
 import re
-from typing import NamedTuple
 
 from vinstall.errors import WheelFormatError
 from vinstall.patterns import lazy_pattern
+from vinstall.values import NamedTuple
 
 MAX_SHEBANG = 127
 """Bytes of a ``#!`` line, without its end, that every Linux kernel reads whole."""
@@ -69,6 +69,41 @@ def parse_scripts(entry_points: str, origin: str) -> tuple[Script, ...]:
     """
     if not any(group in entry_points for group in SCRIPT_GROUPS):
         return ()
+    groups = _read_plain(entry_points)
+    if groups is None:
+        groups = _read_config(entry_points, origin)
+    scripts: dict[str, Script] = {}
+    for group in SCRIPT_GROUPS:
+        for name, target in groups.get(group, {}).items():
+            scripts[name] = _parse_script(name, target, group == "gui_scripts", origin)
+    return tuple(scripts.values())
+
+
+def _read_plain(entry_points: str) -> dict[str, dict[str, str]] | None:
+    """Groups of lines as most files have them; ``None`` for anything else."""
+    groups: dict[str, dict[str, str]] = {}
+    group = None
+    for line in entry_points.split("\n"):
+        text = line.strip()
+        if not text or text[0] in "#;":
+            continue
+        if line[0].isspace():
+            return None
+        if text[0] == "[":
+            title = text[1:-1]
+            if text[-1] != "]" or not title or "]" in title:
+                return None
+            group = groups.setdefault(title, {})
+            continue
+        name, equals, value = text.partition("=")
+        name = name.rstrip()
+        if group is None or not equals or not name:
+            return None
+        group[name] = value.strip()
+    return groups
+
+
+def _read_config(entry_points: str, origin: str) -> dict[str, dict[str, str]]:
     from configparser import Error, RawConfigParser
 
     parser = RawConfigParser(
@@ -81,12 +116,7 @@ def parse_scripts(entry_points: str, origin: str) -> tuple[Script, ...]:
         raise WheelFormatError(
             f"{origin} has a broken entry_points.txt", " ".join(str(error).split())
         ) from error
-    scripts: dict[str, Script] = {}
-    for group in SCRIPT_GROUPS:
-        if parser.has_section(group):
-            for name, target in parser.items(group):
-                scripts[name] = _parse_script(name, target, group == "gui_scripts", origin)
-    return tuple(scripts.values())
+    return {group: dict(parser.items(group)) for group in parser.sections()}
 
 
 def _parse_script(name: str, target: str, is_graphical: bool, origin: str) -> Script:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from vinstall.distributions.record import format_record, merge_record
 from vinstall.errors import (
@@ -52,12 +51,14 @@ from vinstall.install.removal import (
     recorded_paths,
 )
 from vinstall.install.trees import find_disturbed, find_trees, place_trees
-from vinstall.values import dataclass
+from vinstall.values import NamedTuple, dataclass
 from vinstall.wheel.store import file_matches, is_data, record_rows
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import NoReturn
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.events import Observer

@@ -14,13 +14,14 @@ import os
 from collections import Counter
 from functools import partial
 from stat import S_IFREG, S_IMODE
-from typing import TYPE_CHECKING, NamedTuple
 
 from vinstall.errors import InstallError, StoreAlteredError
 from vinstall.forks import MOST_PARTS, HelperFailedError, can_fork, share_work
 from vinstall.install.placement import PlacedFile
+from vinstall.values import NamedTuple
 from vinstall.wheel.store import INSTALLED_NAMES, SHARE, file_matches, has_facts
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 

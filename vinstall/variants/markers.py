@@ -8,13 +8,15 @@ each comparison with one of them is replaced, and what becomes certain is folded
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
 
 from vinstall.errors import RequirementError
 from vinstall.patterns import lazy_pattern
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import ClassVar
+
     _Value = bool | str
     from collections.abc import Iterable
 

@@ -6,17 +6,17 @@ entries of PEP 817 and PEP 850.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
 from vinstall.errors import VariantMetadataError
 from vinstall.values import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeVar
 
     from vinstall.variants.properties import Properties
 
-_T = TypeVar("_T")
+    _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ little as possible: one label, one provider; only a file that says nothing usabl
 from __future__ import annotations
 
 import reprlib
-from typing import TYPE_CHECKING, Any
 
 from vinstall.errors import VariantMetadataError
 from vinstall.patterns import lazy_pattern
@@ -22,8 +21,10 @@ from vinstall.variants.properties import (
     is_value,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
 MAX_BYTES = 16 * 1024 * 1024
 _BASE = "https://variants-schema.wheelnext.dev"

@@ -17,20 +17,23 @@ import os
 from functools import cached_property
 from pathlib import Path
 from stat import S_IFREG, S_ISREG
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.distributions.record import RecordEntry, format_record
 from vinstall.errors import InstallError, StoreAlteredError
 from vinstall.files import current_umask, executable_mode_of
 from vinstall.patterns import lazy_pattern
-from vinstall.values import dataclass, field, replace
+from vinstall.values import NamedTuple, dataclass, field, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Protocol
 
     from vinstall.distributions.core_metadata import CoreMetadata
     from vinstall.wheel.archive import WheelArchive
+else:
+    Protocol = object
 
 LAYOUT = "store-v2"
 MANIFEST_VERSION = 2

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.errors import BridgeError
 from vinstall.events import Noted, Warned
 from vinstall.settings import PYPI_URL
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -273,6 +273,9 @@ def find_bridge_hint(context: Context, candidate: Candidate) -> str:
         return ""
     if not settings.files and candidate.project not in _read_names():
         return ""
+    link = candidate.link
+    if link is None or candidate.direct or (link.is_wheel and "+" in candidate.version_text):
+        return ""  # who names a build has it
     try:
         families = load_families(settings, context.observer, project=candidate.project)
     except BridgeError:

@@ -10,13 +10,13 @@ import os
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.errors import ProfileError, RequirementError, VariantMetadataError, words_of
 from vinstall.events import Noted, Warned
 from vinstall.values import dataclass, field
 from vinstall.workflow.work_folder import WorkFolder, remove_abandoned
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from vinstall.errors import VariantMetadataError
 from vinstall.variants.properties import NULL_LABEL
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.plan import Plan

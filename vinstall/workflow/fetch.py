@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.distributions.requirement import merge_hashes
 from vinstall.errors import VariantMetadataError, WheelContradictionError
@@ -18,6 +17,7 @@ from vinstall.events import (
 from vinstall.values import dataclass, replace
 from vinstall.variants.properties import NULL_LABEL
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 

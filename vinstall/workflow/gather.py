@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.distributions.requirements_file import (
     RequirementsFile,
@@ -16,6 +15,7 @@ from vinstall.errors import RequirementError, UsageError
 from vinstall.settings import Names
 from vinstall.values import dataclass, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.errors import StoreAlteredError, UsageError, VinstallError
 from vinstall.events import (
@@ -26,6 +25,7 @@ from vinstall.workflow.fetch import fetch_agreed
 from vinstall.workflow.places import tell_places
 from vinstall.workflow.resolving import Resolved, gather, resolve_requests
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 

@@ -37,13 +37,11 @@ class KnownFile:
             KNOWN.environment = environment
             KNOWN.markers, KNOWN.needs = {}, {}
         if cache_dir:
-            from hashlib import sha256
-
             from vinstall import __version__
+            from vinstall.digests import hex_of
 
             facts = json.dumps([__version__, dict(environment)], sort_keys=True)
-            digest = sha256(facts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-            self._path = Path(cache_dir, _FOLDER, f"{digest}.json")
+            self._path = Path(cache_dir, _FOLDER, f"{hex_of(facts)[:32]}.json")
             self._load(self._path)
 
     def save(self) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from vinstall.events import Noted
 from vinstall.settings import PYPI_URL
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vinstall.events import Observer
     from vinstall.settings import IndexSettings

@@ -6,10 +6,9 @@ build now) can be told later without asking any index.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from vinstall import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
 
 from vinstall.resolution.resolved import Resolution, Resolved
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from vinstall.distributions.requirement import Requirement
     from vinstall.workflow.context import Context
@@ -133,9 +134,8 @@ def _find_path(
     constraints: Mapping[str, Sequence[Requirement]],
 ) -> str:
     """Where the answer to a question is kept: everything that decides it is in the name."""
-    from hashlib import sha256
-
     from vinstall import __version__
+    from vinstall.digests import hex_of
 
     settings, target = context.settings, context.target
     parts = (
@@ -144,8 +144,7 @@ def _find_path(
         (settings.index, settings.resolve, settings.variants, settings.target.target_dir),
     )
     text = json.dumps(_flatten(parts), sort_keys=True)
-    name = sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40]
-    return os.path.join(settings.cache_dir, _FOLDER, f"{name}.json")  # noqa: PTH118
+    return os.path.join(settings.cache_dir, _FOLDER, f"{hex_of(text)[:40]}.json")  # noqa: PTH118
 
 
 def _flatten(value: Any) -> Any:

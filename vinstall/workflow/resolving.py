@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from vinstall.distributions.filename import normalize_name
 from vinstall.distributions.link import parse_link
@@ -20,6 +19,7 @@ from vinstall.values import dataclass, replace
 from vinstall.variants.properties import NULL_LABEL
 from vinstall.workflow.gather import Gathered, gather_requirements
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from vinstall.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from vinstall.distributions.target import Target
     from vinstall.events import Observer
@@ -129,8 +130,9 @@ class _KeptNeeds:
     """Needs of installed distributions, kept on disk for one interpreter."""
 
     def __init__(self, cache_dir: str, target: Target) -> None:
-        import hashlib
         import json
+
+        from vinstall.digests import hex_of
 
         self._target = target
         self._path = ""
@@ -142,8 +144,7 @@ class _KeptNeeds:
         if not cache_dir:
             return
         facts = json.dumps([dict(target.markers), list(target.search_path)], sort_keys=True)
-        name = hashlib.sha256(facts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        self._path = os.path.join(cache_dir, _FORMAT, f"{name}.json")  # noqa: PTH118
+        self._path = os.path.join(cache_dir, _FORMAT, f"{hex_of(facts)[:32]}.json")  # noqa: PTH118
         try:
             with open(self._path, "rb") as file:  # noqa: PTH123
                 document = json.loads(file.read())

@@ -8,7 +8,6 @@ of it; only what does not say so is built before it is known to be wanted.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vinstall.distributions.core_metadata import parse_core_metadata
 from vinstall.distributions.filename import normalize_name, parse_sdist_filename
@@ -17,6 +16,7 @@ from vinstall.events import FileChosen, Noted
 from vinstall.index.address import file_url, path_of, redact_url
 from vinstall.values import dataclass, field, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

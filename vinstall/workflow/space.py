@@ -8,11 +8,11 @@ that would have fitted, and most of what would not have fitted is.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from vinstall.errors import InstallError
 from vinstall.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path

@@ -29,11 +29,9 @@ class WorkFolder:
     """
 
     def __init__(self, base: str | Path | None, prefix: str) -> None:
-        import tempfile
-
         self._lock: ProcessLock | None = None
         while True:
-            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+            self.path = _make_folder(base, prefix)
             try:
                 self._lock = _lock_in(self.path)
             except NotImplementedError:
@@ -81,6 +79,16 @@ def _remove_if_abandoned(folder: Path) -> None:
         lock.release()
 
 
+def _make_folder(base: str | Path | None, prefix: str) -> Path:
+    if base is None:
+        from tempfile import gettempdir
+
+        base = gettempdir()
+    path = Path(base, f"{prefix}{os.urandom(8).hex()}")
+    path.mkdir(0o700)
+    return path
+
+
 def _lock_in(folder: Path) -> ProcessLock:
     lock = ProcessLock(folder / LOCK_NAME)
     if not lock.acquire(0):
@@ -89,6 +97,11 @@ def _lock_in(folder: Path) -> ProcessLock:
 
 
 def _remove_tree(folder: Path) -> None:
-    import shutil
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            (folder / LOCK_NAME).unlink()
+        folder.rmdir()
+    except OSError:
+        import shutil
 
-    shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
