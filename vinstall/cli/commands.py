@@ -93,8 +93,9 @@ def install(settings: Settings, arguments: Arguments, console: Console) -> int:
     from vinstall.workflow.satisfied import tell_satisfied
 
     with _observing(console) as observer:
-        if tell_satisfied(settings, observer):
+        if tell_satisfied(settings, observer, looked_at=console.rests_on):
             return 0
+        console.rests_on.clear()
         from vinstall.workflow.install import run_install
 
         result = run_install(settings, observer)

@@ -33,6 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments and arguments[0] in ("--version", "-V"):
         return _guard_output(print_version)
+    if arguments:
+        from vinstall.cli.again import recall
+
+        said = recall(arguments)
+        if said is not None:
+            return _guard_output(lambda: _say_again(said))
     return _guard_output(lambda: _run(arguments))
 
 
@@ -48,6 +54,11 @@ def version_line() -> str:
 def print_version() -> int:
     """Print the version."""
     sys.stdout.write(f"{version_line()}\n")
+    return 0
+
+
+def _say_again(text: str) -> int:
+    sys.stdout.write(text)
     return 0
 
 
@@ -157,6 +168,14 @@ def _dispatch(argv: list[str], holder: _Holder) -> int:
         console.warning(warning.what, warning.fix)
     status = command(merged.settings, merged.arguments, console)
     console.flush()
+    output = merged.settings.output
+    if (status == 0 and console.rests_on and console.said is not None) and (
+        output.verbosity <= 0 and not output.log and not output.debug
+    ):
+        from vinstall.cli.again import remember
+
+        places = [*merged.rests_on, *console.rests_on]
+        remember(argv, merged.settings.cache_dir, places, console.said)
     return status
 
 

@@ -137,11 +137,19 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Everything that the sources say together."""
+    """Everything that the sources say together.
+
+    Attributes:
+        settings: What all parts of vinstall receive.
+        arguments: What only the command receives.
+        warnings: What the user should be told.
+        rests_on: Files that were read, or would have been if they were there.
+    """
 
     settings: Settings
     arguments: Arguments
     warnings: tuple[Warned, ...] = ()
+    rests_on: tuple[str, ...] = ()
 
 
 def merge_settings(line: CommandLine, surroundings: Surroundings) -> Merged:
@@ -161,7 +169,8 @@ def merge_settings(line: CommandLine, surroundings: Surroundings) -> Merged:
     spec = command_specs()[line.command]
     options = {name: option for option in options_of(spec) for name in option.names}
     isolated = any(given.option.dest == "isolated" for given in line.given)
-    values, unknown = _gather(line, surroundings, options, isolated)
+    rests_on: list[str] = []
+    values, unknown = _gather(line, surroundings, options, isolated, rests_on)
     _check_conflicts(line, values)
     warnings = [
         Warned(
@@ -176,6 +185,7 @@ def merge_settings(line: CommandLine, surroundings: Surroundings) -> Merged:
         _settings(line, values, surroundings, isolated),
         _arguments(line, values, spec.actions),
         tuple(warnings),
+        tuple(rests_on),
     )
 
 
@@ -236,8 +246,9 @@ def _gather(
     surroundings: Surroundings,
     options: Mapping[str, Option],
     isolated: bool,
+    rests_on: list[str],
 ) -> tuple[_Values, tuple[str, ...]]:
-    """All sources, weakest first."""
+    """All sources, weakest first; tells which files they rest on."""
     variables: Level = ()
     ours: Level = ()
     unknown: tuple[str, ...] = ()
@@ -258,7 +269,14 @@ def _gather(
     values = _Values()
     for level in pip_levels(paths, line.command, options):
         values.add(level, sticky=True)
-    for path in our_files(surroundings, prefix, isolated=isolated):
+    own = our_files(surroundings, prefix, isolated=isolated)
+    rests_on += [*paths, *own]
+    rests_on += [str(Path(surroundings.prefix, name)) for name in _TOOL_RECEIPTS]
+    rests_on += [
+        str(folder / "pyproject.toml")
+        for folder in (Path(surroundings.folder), *Path(surroundings.folder).parents)
+    ]
+    for path in own:
         for level in our_levels(path, line.command, options):
             values.add(level)
     values.add(variables, sticky=True)

@@ -72,6 +72,10 @@ class Console:
         self.above: Callable[[str], None] | None = None
         """Writes a line above moving bars, while there are some."""
         self.keeps_stdout = False
+        self.said: list[str] | None = []
+        """The lines on stdout so far; ``None`` as soon as something was written elsewhere."""
+        self.rests_on: list[str] = []
+        """All files and folders that decided what was said, if the command had nothing to do."""
         self._last = self.stdout
         self._lock = threading.RLock()
         self._log: TextIO | None = None
@@ -199,6 +203,11 @@ class Console:
     def _write(self, stream: TextIO, text: str, plain: str = "") -> None:
         with self._lock:
             self._to_log(plain or text)
+            if self.said is not None:
+                if stream is self.stdout and self.above is None and not plain:
+                    self.said.append(text)
+                else:
+                    self.said = None
             self._finish_other(stream)
             if self.above is not None and self.is_terminal(stream):
                 self.above(text)

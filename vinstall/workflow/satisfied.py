@@ -34,7 +34,10 @@ _SEPARATORS = lazy_pattern(r"[-_.]+")
 
 
 def tell_satisfied(
-    settings: Settings, observer: Observer, environment: Mapping[str, str] | None = None
+    settings: Settings,
+    observer: Observer,
+    environment: Mapping[str, str] | None = None,
+    looked_at: list[str] | None = None,
 ) -> bool:
     """Say that everything is there, if that is so.
 
@@ -42,6 +45,7 @@ def tell_satisfied(
         settings: What the user wants.
         observer: Receives the very events that the long road would send.
         environment: Variables; those of the process by default.
+        looked_at: Receives every file and folder that the answer rests on, there or not.
 
     Returns:
         Whether it was so. If not, nothing was said and nothing changed.
@@ -74,6 +78,12 @@ def tell_satisfied(
     if order is None:
         return False
     kept.save()
+    if looked_at is not None:
+        folder = os.path.dirname(os.path.abspath(target.executable))  # noqa: PTH100, PTH120
+        looked_at += [python, os.path.realpath(python)]
+        looked_at += [f"{one}{os.sep}pyvenv.cfg" for one in (folder, os.path.dirname(folder))]  # noqa: PTH120
+        looked_at += [f"{target.stdlib}{os.sep}EXTERNALLY-MANAGED", *target.search_path]
+        looked_at += kept.looked_at()
     _tell(settings, observer, asked, order, kept)
     return True
 
@@ -176,6 +186,13 @@ class _KeptNeeds:
             known = parse_specifier(specifier).contains(version, prereleases=True)
             self._fits[key] = known
         return known
+
+    def looked_at(self) -> Iterable[str]:
+        """The files of distributions that were read, and their folders."""
+        for project in self._read:
+            folder, name = self.places[project]
+            yield f"{folder}{os.sep}{name}"
+            yield f"{folder}{os.sep}{name}{os.sep}METADATA"
 
     def save(self) -> None:
         """Keep what was learned."""
