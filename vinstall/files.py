@@ -1,7 +1,7 @@
 """Atomic writes, hashed copies, and a lock between processes."""
 
 # os.path and not pathlib: what is read and written here is most of a short run
-# ruff: noqa: PTH103, PTH105, PTH108
+# ruff: noqa: PTH103, PTH105, PTH108, PTH118
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write_atomically(path: Path, *parts: bytes) -> None:
         OSError: It could not be written; ``path`` is as it was and nothing is left beside it.
     """
     folder, base = os.path.split(path)
-    name = f"{folder}{os.sep}.{base[:40]}.{os.urandom(8).hex()}"
+    name = os.path.join(folder, f".{base[:40]}.{os.urandom(8).hex()}")
     how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(name, how, 0o600)

@@ -6,6 +6,7 @@ safe only while a process has no other threads, and not with the system librarie
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -58,10 +59,7 @@ def share_work(
     """
     import signal
 
-    numbers, give = os.pipe()
-    # all fit into the pipe, and each is so short that no two processes get one
-    os.write(give, b"".join(number.to_bytes(4, "big") for number in parts))
-    os.close(give)
+    numbers = _open_numbers(parts)
     parent = os.getpid()
 
     def do_parts() -> dict[int, Any]:
@@ -77,23 +75,28 @@ def share_work(
     try:
         for _ in range(min(workers, len(parts)) - 1):
             answer, give = os.pipe()
+            process = -1
             # what a signal raises while modules prepare for a fork would be lost
             before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             try:
                 process = os.fork()
                 if not process:
-                    _answer(do_parts, give, before)
+                    _answer(do_parts, give, [answer, *helpers.values()], before)
                 helpers[process] = answer
+            except OSError:
+                os.close(answer)  # too many processes: those that there are do it
             finally:
+                os.close(give)
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            os.close(give)
+            if process < 0:
+                break
         if meanwhile is not None:
             meanwhile()
         done = do_parts()
         for process, answer in list(helpers.items()):
             with open(answer, encoding="ascii", closefd=False) as file:
                 content = file.read()
-            os.waitpid(process, 0)
+            _wait(process)
             os.close(helpers.pop(process))
             done |= _read_answer(content)
         return done
@@ -101,12 +104,37 @@ def share_work(
         os.close(numbers)
         for process, answer in helpers.items():
             os.close(answer)
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            _wait(process)
+
+
+def _open_numbers(parts: list[int]) -> int:
+    """A descriptor that gives each number once, four bytes at a time, to whoever reads."""
+    content = b"".join(number.to_bytes(4, "big") for number in parts)
+    if hasattr(os, "memfd_create"):
+        numbers = os.memfd_create("parts")
+        os.write(numbers, content)
+        os.lseek(numbers, 0, os.SEEK_SET)  # forks share the place that is read next
+        return numbers
+    numbers, give = os.pipe()
+    # all fit into the pipe, and each is so short that no two processes get one
+    os.write(give, content)
+    os.close(give)
+    return numbers
+
+
+def _wait(process: int) -> None:
+    # who ignores SIGCHLD has no children to wait for
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(process, 0)
 
 
 def _answer(
-    do_parts: Callable[[], dict[int, Any]], give: int, mask: set[signal.Signals | int]
+    do_parts: Callable[[], dict[int, Any]],
+    give: int,
+    others: list[int],
+    mask: set[signal.Signals | int],
 ) -> None:
     """What a fork does; never comes back."""
     import signal
@@ -114,6 +142,8 @@ def _answer(
     status = 1
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for descriptor in others:
+            os.close(descriptor)
         try:
             document: dict[str, Any] = {"done": list(do_parts().items())}
         except OSError as error:

@@ -139,7 +139,16 @@ def _garbage(index: SimpleIndex, environment: Environment) -> None:
         path.write_text('{"pages": {}, "absent": [], "distributions": [{}]}')
 
 
-@pytest.mark.parametrize("change", [_new_release, _expired, _lost_page, _installed_base, _garbage])
+def _passwords(index: SimpleIndex, environment: Environment) -> None:
+    del index
+    netrc = environment.home / ".netrc"
+    netrc.write_text("machine 127.0.0.1 login me password secret\n")
+    netrc.chmod(0o600)
+
+
+@pytest.mark.parametrize(
+    "change", [_new_release, _expired, _lost_page, _installed_base, _garbage, _passwords]
+)
 def test_a_change_is_noticed(
     index: SimpleIndex,
     environment: Environment,
@@ -211,3 +220,36 @@ def test_lock_files_do_not_take_part(
     assert "demo-2.0" in installed(environment, *words, "demo")
     mark(environment)
     assert "demo-1.0" in installed(environment, *words, "-r", str(lock))
+
+
+def test_a_page_that_another_process_replaced_meanwhile(
+    index: SimpleIndex, environment: Environment, words: Words, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vinstall.events import RecordingObserver
+    from vinstall.settings import IndexSettings, RequestSettings, Settings, TargetSettings
+    from vinstall.workflow.install import run_install
+    from vinstall.workflow.remembered import Memory
+
+    cache = environment.home / ".cache" / "vinstall"
+    settings = Settings(
+        index=IndexSettings(index_url=index.simple_url),
+        target=TargetSettings(python=str(environment.python)),
+        request=RequestSettings(requirements=("demo",)),
+        cache_dir=str(cache),
+        dry_run=True,
+    )
+    run_install(settings, RecordingObserver())
+    for path in kept(environment):
+        path.unlink()
+    keep = Memory.keep
+
+    def keep_late(self: Memory, *arguments: object) -> None:
+        _new_release(index, environment)
+        keep(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Memory, "keep", keep_late)
+    found = run_install(settings, RecordingObserver()).installed
+    assert ("demo", "2.0") in found  # it had read the page before
+    monkeypatch.undo()
+    found = run_install(settings, RecordingObserver()).installed
+    assert ("demo", "3.0") in found

@@ -106,6 +106,33 @@ def test_helpers_end_when_their_parent_is_gone() -> None:
     assert 1 <= len(done.stdout) <= 4
 
 
+def test_who_can_not_fork_does_it_alone() -> None:
+    done = run(
+        "def refuse():\n"
+        "    raise BlockingIOError(11, 'Resource temporarily unavailable')\n"
+        "os.fork = refuse\n"
+        "before = len(os.listdir('/proc/self/fd'))\n"
+        "found = share_work(lambda number: number, [1, 2, 3], 3)\n"
+        "after = len(os.listdir('/proc/self/fd'))\n"
+        "print(json.dumps([sorted(found), after - before]))"
+    )
+    assert done == [[1, 2, 3], 0]
+
+
+def test_nobody_has_to_be_waited_for() -> None:
+    done = run(
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "found = share_work(lambda number: number, list(range(50)), 3)\n"
+        "print(json.dumps(sorted(found)))"
+    )
+    assert done == list(range(50))
+
+
+def test_very_many_parts() -> None:
+    done = run("print(json.dumps(len(share_work(lambda number: [], list(range(60000)), 3))))")
+    assert done == 60000
+
+
 def test_nothing_is_forked_beside_threads() -> None:
     assert run("print(json.dumps(can_fork()))") is True
     stop = threading.Event()

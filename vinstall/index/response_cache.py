@@ -8,7 +8,6 @@ name and renamed, and count as missing when anything about them is wrong.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from pathlib import Path
@@ -59,10 +58,17 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class KeptPage:
-    """A page, as kept."""
+    """A page, as kept.
+
+    Attributes:
+        page: What it says.
+        freshness: Until when it needs no question.
+        stamp: As ``stamp_of``; ``None`` where it was not read from the cache.
+    """
 
     page: PageTable
     freshness: Freshness = field(default_factory=Freshness)
+    stamp: list[int] | None = field(default=None, compare=False)
 
 
 def freshness_of(headers: Mapping[str, str], now: float) -> Freshness | None:
@@ -118,11 +124,12 @@ class ResponseCache:
         from vinstall.index.page_table import load_page
 
         try:
-            head, body = _read_page(path)
+            head, body, facts = _read_page(path)
             document = json.loads(head)
             if document["url"] != url:
                 return None
-            return KeptPage(load_page(document, body), Freshness(*document["freshness"]))
+            freshness = Freshness(*document["freshness"])
+            return KeptPage(load_page(document, body), freshness, _stamp(facts))
         except (OSError, ValueError, TypeError, LookupError):
             return None
 
@@ -138,8 +145,12 @@ class ResponseCache:
         """Where a page is kept, or would be; empty for nowhere."""
         return self._path(_PAGES, url, secret)
 
-    def keep_page(self, url: str, secret: str, kept: KeptPage) -> None:
-        """Keep a page."""
+    def keep_page(self, url: str, secret: str, kept: KeptPage) -> list[int] | None:
+        """Keep a page.
+
+        Returns:
+            What ``stamp_of`` says of it; ``None`` where it is not kept, or not fresh.
+        """
         import json
 
         from vinstall.index.page_table import describe_page
@@ -153,9 +164,16 @@ class ResponseCache:
         head = json.dumps(document, separators=(",", ":")).encode()
         path = self._path(_PAGES, url, secret)
         self._write(path, head, b"\n", kept.page.body)
-        if path:
-            with contextlib.suppress(OSError):
-                os.utime(path, (fresh.until, fresh.until))
+        if not path:
+            return None
+        times = int(fresh.until * 1e9)
+        try:
+            os.utime(path, ns=(times, times))
+        except (OSError, OverflowError):
+            return None
+        stamp = stamp_of(path)
+        # another process can have kept another one meanwhile
+        return stamp if stamp is not None and abs(stamp[0] - times) < 1000 else None
 
     def find_file(self, key: str) -> bytes | None:
         """A small file that is known by its content or its whole address; never stale."""
@@ -207,8 +225,8 @@ def _read(path: str) -> bytes:
         return file.readall()
 
 
-def _read_page(path: str) -> tuple[bytes, bytes]:
-    """The first line of a file, and the rest, without a copy of the rest."""
+def _read_page(path: str) -> tuple[bytes, bytes, os.stat_result]:
+    """The first line of a file, the rest, without a copy of it, and facts about the file."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         start = os.read(descriptor, _HEAD)
@@ -217,7 +235,8 @@ def _read_page(path: str) -> tuple[bytes, bytes]:
             if not more:
                 raise ValueError("it has one line only")
             start += more
-        size = os.fstat(descriptor).st_size - end - 1
+        facts = os.fstat(descriptor)
+        size = facts.st_size - end - 1
         os.lseek(descriptor, end + 1, os.SEEK_SET)
         body = os.read(descriptor, size)
         while len(body) < size:
@@ -227,7 +246,7 @@ def _read_page(path: str) -> tuple[bytes, bytes]:
             body += more
     finally:
         os.close(descriptor)
-    return start[:end], body
+    return start[:end], body, facts
 
 
 def stamp_of(path: str) -> list[int] | None:
@@ -239,6 +258,10 @@ def stamp_of(path: str) -> list[int] | None:
         facts = os.stat(path)  # noqa: PTH116
     except OSError:
         return None
+    return _stamp(facts)
+
+
+def _stamp(facts: os.stat_result) -> list[int] | None:
     if facts.st_mtime <= now():
         return None
     return [facts.st_mtime_ns, facts.st_size, facts.st_ino]

@@ -48,7 +48,7 @@ from vinstall.index.places import (
     read_local_page,
     read_local_place,
 )
-from vinstall.index.response_cache import KeptPage, ResponseCache, freshness_of, now, stamp_of
+from vinstall.index.response_cache import KeptPage, ResponseCache, freshness_of, now
 from vinstall.index.simple import PAGE_TYPES
 from vinstall.index.variant_files import VariantFiles
 from vinstall.values import replace
@@ -99,7 +99,7 @@ class IndexSource:
         self._lock = threading.Lock()
         self._told: set[str] = set()
         self._shared: dict[str, int] = {}
-        self._read: set[tuple[str, str]] = set()
+        self._read: dict[str, list[int] | None] = {}
         self._is_repeatable = True
 
     def rest(self) -> None:
@@ -144,15 +144,9 @@ class IndexSource:
         with self._lock:
             if not self._is_repeatable:
                 return None
-            read = list(self._read)
-        found = {}
-        for url, secret in read:
-            path = self._cache.path_of_page(url, secret)
-            stamp = None if secret else stamp_of(path)  # who has no password gets no answer
-            if stamp is None:
-                return None
-            found[path] = stamp
-        return found
+            read = dict(self._read)
+        found = {path: stamp for path, stamp in read.items() if stamp is not None}
+        return found if len(found) == len(read) else None
 
     def read_pages(self, wanted: Sequence[tuple[str, str]]) -> tuple[Sequence[Link], ...]:
         """The links of projects on indexes that are not among the settings, all at once.
@@ -325,7 +319,7 @@ class IndexSource:
         kept = self._cache.find_page(bare, secret)
         asked_again = project in self._settings.refresh
         if kept is not None and kept.freshness.until > now() and not asked_again:
-            self._note_read(bare, secret)
+            self._note_read(bare, secret, kept.stamp)
             return kept.page.links
         validators = kept.freshness.validators if kept is not None else {}
         response = self._client.get(url, validators, accept=PAGE_TYPES)
@@ -337,8 +331,10 @@ class IndexSource:
                     etag=fresh.etag or kept.freshness.etag,
                     modified=fresh.modified or kept.freshness.modified,
                 )
-                self._cache.keep_page(bare, secret, KeptPage(kept.page, fresh))
-            self._note_read(bare, secret)
+                stamp = self._cache.keep_page(bare, secret, KeptPage(kept.page, fresh))
+                self._note_read(bare, secret, stamp)
+            else:
+                self._note_read(bare, secret, None)
             return kept.page.links
         from vinstall.index.page_table import read_page
 
@@ -350,15 +346,18 @@ class IndexSource:
             project=project,
             any_page=not project,
         )
+        stamp = None
         if fresh is not None and (fresh.validators or fresh.until > now()):
-            self._cache.keep_page(bare, secret, KeptPage(page, fresh))
-        self._note_read(bare, secret)
+            stamp = self._cache.keep_page(bare, secret, KeptPage(page, fresh))
+        self._note_read(bare, secret, stamp)
         self._note_other_hosts(bare, page.hosts)
         return page.links
 
-    def _note_read(self, url: str, secret: str) -> None:
+    def _note_read(self, url: str, secret: str, stamp: list[int] | None) -> None:
+        path = self._cache.path_of_page(url, secret)
         with self._lock:
-            self._read.add((url, secret))
+            # who has no password later gets no answer that needed one
+            self._read[path] = None if secret else stamp
 
     def _demand_security(self, url: str) -> None:
         """Refuse pages that anybody on the way could change (pip's "secure origins").

@@ -9,7 +9,7 @@ cleaned up. Both can be interrupted and begun again any number of times.
 
 # os.path and not pathlib: a change can touch tens of thousands of files
 # ruff: noqa: PTH102, PTH103, PTH104, PTH105, PTH106, PTH108, PTH110, PTH112
-# ruff: noqa: PTH208, PTH114, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH208, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import contextlib
 import json
 import os
 
-from vinstall.values import dataclass
+from vinstall.values import NamedTuple, dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
 JOURNAL_NAME = ".vinstall-journal"
@@ -40,7 +40,7 @@ class Intent:
         cleared: Empty folders that give way to a file, the outer ones first.
         roots: Folders that stay even when they become empty.
         names: The distributions that are changed, for messages.
-        trees: Files and folders that will be made with everything in them.
+        trees: What will be made where nothing is, in whole folders.
     """
 
     moves: Sequence[str]
@@ -49,7 +49,43 @@ class Intent:
     cleared: Sequence[str] = ()
     roots: Sequence[str] = ()
     names: Sequence[str] = ()
-    trees: Sequence[str] = ()
+    trees: Sequence[NewTree] = ()
+
+    def list_trees(self) -> Iterator[str]:
+        """Absolute paths of the files in all trees, folder by folder, the outer ones first."""
+        for tree in self.trees:
+            for folder, names in tree.list_folders():
+                for name in names:
+                    yield f"{folder}{os.sep}{name}"
+
+
+class NewTree(NamedTuple):
+    """Files of one wheel that are placed as they are.
+
+    Attributes:
+        library: Folder that they are placed in.
+        left_out: Names in the root of the wheel that are not placed.
+        files: As ``files.json`` of the store: a row for each folder, with its path and the
+            names in it first. It is written down as it stands, and read when it is needed.
+    """
+
+    library: str
+    left_out: Sequence[str]
+    files: bytes
+
+    def list_folders(self) -> Iterator[tuple[str, list[str]]]:
+        """Absolute path of each folder and the names of its files, the outer folders first."""
+        try:
+            rows = [(str(row[0]), list(map(str, row[1]))) for row in json.loads(self.files)]
+        except (ValueError, TypeError, LookupError):
+            return  # then nothing of it could be placed either
+        for path, names in rows:
+            top = path.partition("/")[0]
+            if top in self.left_out or top.endswith(".data"):
+                continue
+            kept = names if path else [name for name in names if name not in self.left_out]
+            place = os.path.normpath(os.path.join(self.library, path.replace("/", os.sep)))
+            yield place, kept
 
 
 class Journal:
@@ -91,9 +127,14 @@ class Journal:
                 "cleared": list(intent.cleared),
                 "roots": list(intent.roots),
                 "names": list(intent.names),
-                "trees": list(intent.trees),
+                "trees": [
+                    [one.library, list(one.left_out), len(one.files)] for one in intent.trees
+                ],
             }
             os.mkdir(os.path.join(folder, "stash"))
+            if intent.trees:
+                files = b"".join(one.files for one in intent.trees)
+                _write_durably(os.path.join(folder, "trees"), files)
             new = os.path.join(folder, "journal.new")
             _write_durably(new, json.dumps(document).encode("ascii"))
             os.rename(new, os.path.join(folder, "journal.json"))
@@ -103,7 +144,7 @@ class Journal:
             _remove_tree(folder)
             _remove_folders(made)
             raise
-        return cls(folder, _read_intent(document), stash)
+        return cls(folder, _read_intent(document, intent.trees), stash)
 
     @classmethod
     def find(cls, site_packages: str) -> Journal | None:
@@ -124,7 +165,7 @@ class Journal:
         if not isinstance(document, dict) or document.get("version") != JOURNAL_VERSION:
             raise ValueError("it is of another version of vinstall")
         try:
-            intent = _read_intent(document)
+            intent = _read_intent(document, _read_trees(folder, document["trees"]))
             stash = dict(zip(intent.moves, document["stash"], strict=True))
         except (KeyError, TypeError) as error:
             raise ValueError(f"it lacks {error}") from error
@@ -159,8 +200,7 @@ class Journal:
             OSError: Something could not be put back; what was moved aside is kept.
         """
         self._remove_targets()
-        for tree in self.intent.trees:
-            _remove_whole(tree)
+        self._remove_trees()
         _remove_folders(self.intent.folders)
         for folder in self.intent.cleared:
             os.makedirs(folder, exist_ok=True)
@@ -190,6 +230,27 @@ class Journal:
             with contextlib.suppress(OSError):
                 os.rmdir(cache)
 
+    def _remove_trees(self) -> None:
+        """Remove what was placed in whole folders; what others put beside it stays."""
+        from vinstall.install.removal import bytecode_files
+
+        for tree in self.intent.trees:
+            folders = []
+            for folder, names in tree.list_folders():
+                folders.append(folder)
+                if not os.path.isdir(folder):
+                    continue
+                cache = os.path.join(folder, "__pycache__")
+                compiled = bytecode_files(cache)
+                for name in names:
+                    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                        os.unlink(f"{folder}{os.sep}{name}")
+                    for one in compiled.get(name[:-3], ()) if name.endswith(".py") else ():
+                        with contextlib.suppress(FileNotFoundError):
+                            os.unlink(os.path.join(cache, one))
+                folders.append(cache)
+            _remove_empty(folders, tree.library)
+
     def _remove_new(self, path: str) -> None:
         aside = self.stash.get(path)
         if aside is not None and not os.path.lexists(aside):
@@ -218,7 +279,7 @@ class Journal:
         _remove_tree(stash)
         if os.path.lexists(stash) and not (self.is_committed and self._throw_away(stash)):
             return
-        for name in ("journal.new", "journal.json", "committed"):
+        for name in ("journal.new", "journal.json", "trees", "committed"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.folder, name))
         with contextlib.suppress(OSError):
@@ -274,7 +335,40 @@ def make_folders(path: str) -> list[str]:
     return made
 
 
-def _read_intent(document: Mapping[str, Any]) -> Intent:
+def _read_trees(folder: str, rows: Sequence[Sequence[Any]]) -> tuple[NewTree, ...]:
+    """What stands in the file of the trees.
+
+    Raises:
+        ValueError: It is not whole.
+    """
+    if not rows:
+        return ()
+    with open(os.path.join(folder, "trees"), "rb") as file:
+        content = file.read()
+    if len(content) != sum(length for _, _, length in rows):
+        raise ValueError("its list of files is not whole")
+    trees = []
+    start = 0
+    for library, left_out, length in rows:
+        trees.append(NewTree(library, left_out, content[start : start + length]))
+        start += length
+    return tuple(trees)
+
+
+def _remove_empty(folders: Sequence[str], library: str) -> None:
+    """Remove folders, and those around them below a library, as far as they are empty."""
+    every = set(folders)
+    for folder in folders:
+        above = os.path.dirname(folder)
+        while above.startswith(library + os.sep) and above not in every:
+            every.add(above)
+            above = os.path.dirname(above)
+    for folder in sorted(every - {library}, key=len, reverse=True):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
+def _read_intent(document: Mapping[str, Any], trees: Sequence[NewTree]) -> Intent:
     return Intent(
         document["moves"],
         document["targets"],
@@ -282,7 +376,7 @@ def _read_intent(document: Mapping[str, Any]) -> Intent:
         document["cleared"],
         document["roots"],
         document["names"],
-        document["trees"],
+        trees,
     )
 
 
@@ -326,17 +420,6 @@ def _remove_folders(folders: Sequence[str]) -> None:
     for folder in reversed(folders):
         with contextlib.suppress(OSError):
             os.rmdir(folder)
-
-
-def _remove_whole(path: str) -> None:
-    """Remove a file, or a folder with everything in it, as far as it was made."""
-    import shutil
-
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
-    else:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            os.unlink(path)
 
 
 def _remove_tree(folder: str) -> None:

@@ -31,7 +31,7 @@ from vinstall.errors import (
 from vinstall.events import ExistingFound, Noted, StageAdvanced, Uninstalled, Warned
 from vinstall.files import current_umask, sync_files
 from vinstall.install.interrupts import one_interrupt
-from vinstall.install.journal import Intent, Journal, journal_folder, remove_trash
+from vinstall.install.journal import Intent, Journal, NewTree, journal_folder, remove_trash
 from vinstall.install.placement import (
     SCHEMES,
     Layout,
@@ -192,7 +192,7 @@ def _change(plan: _Plan, purelib: str, options: InstallOptions, observer: Observ
         _carry_out(plan, journal, options, observer, checkpoint)
         if options.durable:
             checkpoint("sync")
-            sync_files([*plan.intent.targets, *_files_below(plan.intent.trees)])
+            sync_files([*plan.intent.targets, *plan.intent.list_trees()])
         checkpoint("commit")
         journal.commit()
     except BaseException as error:
@@ -352,8 +352,9 @@ def _make_plan(
         else:
             moves[file.target] = None
         one.place.append(file)
-    for one in work:
-        moves.update(dict.fromkeys(_stale_bytecode(one.place, folders)))
+    modules = [path for path, is_folder in tops.items() if not is_folder]
+    modules += [file.target for one in work for file in one.place]
+    moves.update(dict.fromkeys(_stale_bytecode(modules, folders)))
     libraries = tuple(os.path.realpath(paths[scheme]) + os.sep for scheme in ("purelib", "platlib"))
     for one in work:
         for file in _plan_bytecode(one, libraries):
@@ -361,6 +362,8 @@ def _make_plan(
             _look_at_folder(folder, folders, moves)
             if file.target not in taken and not (folders[folder] and os.path.islink(folder)):
                 one.compiled.append(file)
+                if folders[folder] and os.path.lexists(file.target):
+                    moves[file.target] = None
     targets = [file.target for one in work for file in (*one.place, *one.compiled)]
     targets += [os.path.join(one.layout.dist_info, "RECORD") for one in work]
     for one in work:
@@ -375,7 +378,7 @@ def _make_plan(
         tuple(cleared),
         roots,
         tuple(names),
-        tuple(tops),
+        tuple(_describe_tree(one) for one in work if one.tree is not None),
     )
     return _Plan(work, leaving, intent, edits)
 
@@ -458,15 +461,22 @@ def _plan_steps(
         for number in disturbed:
             trees[number] = None
             del layouts[number]
-    for number in single:
-        wheel = steps[number].wheel
-        changed = () if wheel.is_verified else wheel.changed_files()
+    for number, step in enumerate(steps):
+        wheel = step.wheel
+        files = None if number in single else wheel.data_files
+        changed = () if wheel.is_verified else wheel.changed_files(files)
         if changed:
             raise StoreAlteredError(wheel.filename, wheel.sha256, changed[0])
     return [
         _plan_step(step, trees[number], layouts[number], options)
         for number, step in enumerate(steps)
     ]
+
+
+def _describe_tree(one: _Work) -> NewTree:
+    assert one.tree is not None, "asked for trees only"
+    wheel = one.step.wheel
+    return NewTree(one.tree.library, sorted(wheel.left_out), wheel.read_facts("files.json"))
 
 
 def _plan_step(
@@ -516,12 +526,12 @@ def _folders_to_clear(file: PlacedFile, name: str, moves: Mapping[str, object]) 
     return cleared
 
 
-def _stale_bytecode(files: Sequence[PlacedFile], folders: Mapping[str, bool]) -> Iterator[str]:
+def _stale_bytecode(files: Sequence[str], folders: Mapping[str, bool]) -> Iterator[str]:
     """Compiled files that lie where those of new modules will lie."""
     caches: dict[str, dict[str, list[str]]] = {}
     for file in files:
-        if file.target.endswith(".py"):
-            folder, _, name = file.target.rpartition(os.sep)
+        if file.endswith(".py"):
+            folder, _, name = file.rpartition(os.sep)
             if folders.get(folder):
                 cache = os.path.join(folder, "__pycache__")
                 if cache not in caches:
@@ -539,11 +549,12 @@ def _plan_bytecode(one: _Work, libraries: tuple[str, ...]) -> Iterator[PlacedFil
     modules = [(file.target, file.source) for file in one.place if file.linkable]
     if one.tree is not None:
         start, end = f"{one.step.wheel.root}{os.sep}", f"{one.tree.library}{os.sep}"
-        left_out = tuple(f"{start}{name}" for name in one.step.wheel.left_out)
+        left_out = one.step.wheel.left_out
         modules += [
             (end + module[len(start) :], module)
             for module in compiled
-            if not is_data(module[len(start) :]) and not module.startswith(left_out)
+            if not is_data(path := module[len(start) :].replace(os.sep, "/"))
+            and path.partition("/")[0] not in left_out
         ]
     for target, module in modules:
         source = compiled.get(module)
@@ -622,8 +633,15 @@ def _carry_out(
     for folder in reversed(plan.intent.cleared):
         checkpoint(f"clear {folder}")
         os.rmdir(folder)
+    tops = {top for one in plan.work if one.tree is not None for top in one.tree.tops}
     for folder in plan.intent.folders:
         checkpoint(f"folder {folder}")
+        if folder in tops and os.path.lexists(folder):
+            raise InstallError(
+                "The environment could not be changed",
+                f"{folder} appeared while it was changed",
+                "If another program changes the environment too, wait until it is done.",
+            )
         if not os.path.isdir(folder):  # the journal made the way to its own place
             os.mkdir(folder)
     umask = current_umask()
@@ -669,15 +687,6 @@ def _place(
                 f"{file.target} appeared while it was installed",
                 "If another program changes the environment too, wait until it is done.",
             ) from error
-
-
-def _files_below(trees: Sequence[str]) -> Iterator[str]:
-    for tree in trees:
-        if not os.path.isdir(tree):
-            yield tree
-        for folder, _, names in os.walk(tree):
-            for name in names:
-                yield os.path.join(folder, name)
 
 
 def _write_record(one: _Work, umask: int) -> None:

@@ -24,6 +24,7 @@ from vinstall.wheel.store import INSTALLED_NAMES, SHARE, file_matches, has_facts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from vinstall.install.placement import Placer
     from vinstall.wheel.store import StoredFolder, StoredWheel
@@ -128,6 +129,10 @@ def find_disturbed(trees: Iterable[Tree | None], targets: Iterable[str]) -> set[
     return found
 
 
+class _NoSourceError(Exception):
+    """A folder of the store is not there any more."""
+
+
 class _Part(NamedTuple):
     tree: Tree
     start: int  # of the folders of its wheel
@@ -172,10 +177,13 @@ def place_trees(
         return
     groups = _group(parts)
 
-    def place(number: int) -> list[object]:
-        for at in groups[number]:
-            if altered := _place_part(parts[at], placer, None):
-                return [at, altered]
+    def place(number: int) -> list[Any]:
+        try:
+            for at in groups[number]:
+                if altered := _place_part(parts[at], placer, None):
+                    return [at, altered]
+        except InstallError as error:
+            return [error.what, error.why, error.fix]
         return []
 
     try:
@@ -185,8 +193,10 @@ def place_trees(
             "The environment could not be changed", "a process that helped was ended"
         ) from error
     for found in told.values():
-        if found:
+        if len(found) == 2:
             raise _altered(parts[found[0]], found[1])
+        if found:
+            raise InstallError(*found)
 
 
 def _altered(part: _Part, path: str) -> StoreAlteredError:
@@ -256,7 +266,7 @@ def _place_folder(
     try:
         try:
             stat, link = _open_folders(source, target, opened)
-        except FileNotFoundError:
+        except _NoSourceError:
             return folder.path
         if not (part.link and placer.may_link):
             link = _refuse
@@ -309,7 +319,10 @@ def _open_folders(
             lambda name: os.lstat(source + name),
             lambda name, other: os.link(source + name, target + other),
         )
-    opened.append(os.open(source, _FOLDER))
+    try:
+        opened.append(os.open(source, _FOLDER))
+    except (FileNotFoundError, NotADirectoryError):
+        raise _NoSourceError from None
     opened.append(os.open(target, _FOLDER))
     return (
         partial(os.stat, dir_fd=opened[0], follow_symlinks=False),

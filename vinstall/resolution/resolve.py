@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from vinstall.distributions.requirement import Requirement
     from vinstall.events import Observer
+    from vinstall.resolution.search import Watcher
     from vinstall.resolution.source import PackageSource, SupportedLookup
 
 MAX_ROUNDS = 200_000
@@ -32,6 +33,7 @@ def resolve(
     observer: Observer,
     *,
     max_rounds: int = MAX_ROUNDS,
+    watcher: Watcher | None = None,
 ) -> Resolution:
     """Find the newest set of distributions that satisfies all requirements.
 
@@ -42,6 +44,7 @@ def resolve(
         lookup: Answers about supported properties.
         observer: Receives warnings.
         max_rounds: After how many steps to give up.
+        watcher: Is told what is chosen.
 
     Raises:
         ResolutionError: No such set exists, or it was not found in time.
@@ -68,7 +71,7 @@ def resolve(
         else ()
     )
     try:
-        mapping = search(adapter, needs, max_rounds)
+        mapping = search(adapter, needs, max_rounds, watcher)
     except ResolutionImpossible as error:
         from vinstall.resolution.explain import explain_conflict
 

@@ -8,7 +8,7 @@ same object. That makes a round cheap, however many projects there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from resolvelib import BaseReporter, Resolver
 
@@ -18,35 +18,64 @@ except ImportError:  # another form of the library: its own, slower search gives
     Resolution = None  # type: ignore[assignment,misc]
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from resolvelib.resolvers.criterion import Criterion
     from resolvelib.structs import RequirementInformation
 
     from vinstall.resolution.adapter import Adapter, Need, Node
+    from vinstall.resolution.candidate import Candidate
 
     _Criterion = Criterion[Need, Node]
     _Causes = Sequence[RequirementInformation[Need, Node]]
     _Base = Resolution[Need, Node, str]
+    _BaseReporter = BaseReporter[Need, Node, str]
 else:
     _Base = Resolution or object
+    _BaseReporter = BaseReporter
 
 _HOOKS = ("_is_current_pin_satisfying", "_get_preference", "state")
 
 
-def search(adapter: Adapter, needs: Sequence[Need], max_rounds: int) -> Mapping[str, Node]:
+class Watcher(Protocol):
+    """Is told how a search goes."""
+
+    def choose(self, candidate: Candidate, /) -> None:
+        """A candidate was chosen."""
+
+    def stop_choosing(self) -> None:
+        """Something that was chosen is given up."""
+
+
+class _Reporter(_BaseReporter):
+    def __init__(self, watcher: Watcher | None) -> None:
+        self._watcher = watcher
+
+    def pinning(self, candidate: Node) -> None:
+        if self._watcher is not None:
+            self._watcher.choose(candidate.candidate)
+
+    def resolving_conflicts(self, causes: Collection[RequirementInformation[Need, Node]]) -> None:
+        if self._watcher is not None:
+            self._watcher.stop_choosing()
+
+
+def search(
+    adapter: Adapter, needs: Sequence[Need], max_rounds: int, watcher: Watcher | None = None
+) -> Mapping[str, Node]:
     """Find a set of nodes that satisfies all needs.
 
     Args:
         adapter: Answers the questions.
         needs: What was asked for.
         max_rounds: After how many steps to give up.
+        watcher: Is told what is chosen.
 
     Raises:
         ResolutionImpossible: There is none.
         ResolutionTooDeep: It was not found in time.
     """
-    reporter: BaseReporter[Need, Node, str] = BaseReporter()
+    reporter: BaseReporter[Need, Node, str] = _Reporter(watcher)
     if Resolution is None or not all(hasattr(Resolution, name) for name in _HOOKS):
         resolver: Resolver[Need, Node, str] = Resolver(adapter, reporter)
         return resolver.resolve(needs, max_rounds=max_rounds).mapping

@@ -106,6 +106,7 @@ class StoredWheel:
         variant_json: Content of ``variant.json``, or ``None``.
         file_mode: Permission bits that the plain files were written with.
         warnings: What is odd about the wheel, as sentences.
+        lengths: Bytes of the other files of the entry that tell about its files.
         left_out: Names in the root of the wheel that shall not be installed.
         is_verified: Whether its files were compared with what they should be just now.
     """
@@ -123,6 +124,7 @@ class StoredWheel:
     variant_json: bytes | None = None
     file_mode: int = 0o644
     warnings: tuple[str, ...] = ()
+    lengths: Mapping[str, int] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
     is_verified: bool = field(default=False, compare=False)
 
@@ -149,9 +151,9 @@ class StoredWheel:
             StoreAlteredError: The entry lacks them.
         """
         try:
-            rows = json.loads((self.folder / "files.json").read_bytes())
+            rows = json.loads(self.read_facts("files.json"))
             return tuple(StoredFolder(*row) for row in rows)
-        except (OSError, ValueError, TypeError) as error:
+        except (ValueError, TypeError) as error:
             raise StoreAlteredError(self.filename, self.sha256, "files.json") from error
 
     @cached_property
@@ -163,14 +165,14 @@ class StoredWheel:
         """
         files = []
         try:
-            digests = iter(json.loads((self.folder / "digests.json").read_bytes()))
+            digests = iter(json.loads(self.read_facts("digests.json")))
             for folder, names, sizes, times, executable in self.folders:
                 prefix = f"{folder}/" if folder else ""
                 programs = set(executable)
                 for number, (name, size, time) in enumerate(zip(names, sizes, times, strict=True)):
                     digest = next(digests)
                     files.append(StoredFile(prefix + name, digest, size, number in programs, time))
-        except (OSError, ValueError, TypeError, StopIteration) as error:
+        except (ValueError, TypeError, StopIteration) as error:
             raise StoreAlteredError(self.filename, self.sha256, "digests.json") from error
         if self.left_out:
             files = [one for one in files if one.path.partition("/")[0] not in self.left_out]
@@ -182,17 +184,31 @@ class StoredWheel:
         Raises:
             StoreAlteredError: The entry lacks them.
         """
+        return self.read_facts("record.csv").decode("utf-8", "surrogateescape")
+
+    def read_facts(self, name: str) -> bytes:
+        """What is said of the files of the wheel, by the name of the file that says it.
+
+        Raises:
+            StoreAlteredError: It is not there, or not whole.
+        """
         try:
-            return (self.folder / "record.csv").read_bytes().decode("utf-8", "surrogateescape")
+            content = (self.folder / name).read_bytes()
         except OSError as error:
-            raise StoreAlteredError(self.filename, self.sha256, "record.csv") from error
+            raise StoreAlteredError(self.filename, self.sha256, name) from error
+        if len(content) != self.lengths.get(name):
+            raise StoreAlteredError(self.filename, self.sha256, name)
+        return content
 
     def read(self, path: str) -> bytes:
         """The content of one file, by its path in the wheel."""
         return (self.root / path).read_bytes()
 
-    def changed_files(self) -> tuple[str, ...]:
+    def changed_files(self, files: Iterable[StoredFile] | None = None) -> tuple[str, ...]:
         """Paths of the files that are not as they were unpacked.
+
+        Args:
+            files: Those to compare; all by default.
 
         Size, time and permissions are compared; only where the time differs is the file
         read and its digest compared.
@@ -200,7 +216,7 @@ class StoredWheel:
         root = f"{self.root}{os.sep}"
         changed = []
         executable_mode = self.executable_mode
-        for path, digest, size, executable, modified in self.files:
+        for path, digest, size, executable, modified in self.files if files is None else files:
             try:
                 found = os.lstat(root + path)
             except OSError:
@@ -482,15 +498,15 @@ def _write_manifest(
         "size": sum(file.size for file in files),
         "shares": _share([len(folders[path].names) for path in order]),
     }
-    parts = {
-        "files.json": [folders[path] for path in order],
-        "digests.json": [digest for path in order for digest in digests[path]],
-        "manifest.json": document,
+    facts = {
+        "files.json": json.dumps([folders[path] for path in order]).encode(),
+        "digests.json": json.dumps([one for path in order for one in digests[path]]).encode(),
+        "record.csv": format_record(rows).encode("utf-8", "surrogateescape"),
     }
-    for name, part in parts.items():
-        (folder / name).write_text(json.dumps(part), encoding="ascii")
-    record = format_record(rows).encode("utf-8", "surrogateescape")
-    (folder / "record.csv").write_bytes(record)
+    for name, content in facts.items():
+        (folder / name).write_bytes(content)
+    document["lengths"] = {name: len(content) for name, content in facts.items()}
+    (folder / "manifest.json").write_text(json.dumps(document), encoding="ascii")
 
 
 def _share(counts: list[int]) -> list[tuple[int, int, int]]:
@@ -542,6 +558,7 @@ def _load(folder: Path, sha256: str) -> StoredWheel | None:
             entry_points=document["entry_points"],
             variant_json=None if variant is None else variant.encode("latin-1"),
             file_mode=document["file_mode"],
+            lengths=dict(document["lengths"]),
             warnings=tuple(document["warnings"]),
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):

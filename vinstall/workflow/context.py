@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from vinstall.resolution.source import PackageSource
     from vinstall.settings import Settings
     from vinstall.wheel.store import WheelStore
+    from vinstall.workflow.ahead import FetchAhead
     from vinstall.workflow.sources import Sources
 
 
@@ -248,6 +249,9 @@ class Context:
         self._work = WorkFolder(base, prefix)
         return self._work.path
 
+    ahead: FetchAhead | None = None
+    """Who fetches what is chosen while the search goes on, if anybody."""
+
     _work: WorkFolder | None = None
 
     _temporary_store: bool = False
@@ -305,6 +309,9 @@ class Context:
 
     def close(self) -> None:
         """Give back connections and temporary folders."""
+        if self.ahead is not None:
+            self.ahead.stop()
+            self.ahead.close()
         made = vars(self)
         for name in ("source", "client", "query"):
             part = made.get(name)

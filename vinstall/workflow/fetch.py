@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from vinstall.distributions.requirement import merge_hashes
-from vinstall.errors import VariantMetadataError, WheelContradictionError
+from vinstall.errors import StoreAlteredError, VariantMetadataError, WheelContradictionError
 from vinstall.events import (
     FileChosen,
     Noted,
@@ -16,6 +17,7 @@ from vinstall.events import (
 )
 from vinstall.values import dataclass, replace
 from vinstall.variants.properties import NULL_LABEL
+from vinstall.workflow.ahead import make_crew
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,15 +25,12 @@ if TYPE_CHECKING:
 
     from vinstall.distributions.link import Link
     from vinstall.distributions.requirement import Requirement
-    from vinstall.index.download import Downloader
     from vinstall.plan import Change
     from vinstall.wheel.bytecode import Bytecode
     from vinstall.wheel.store import StoredWheel
-    from vinstall.wheel.unpackers import Unpackers
+    from vinstall.workflow.ahead import Crew
     from vinstall.workflow.context import Context
     from vinstall.workflow.resolving import Resolved
-
-_FETCH_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,17 @@ def fetch_agreed(
         VinstallError: Something can not be had, or a wheel that was given directly
             contradicts itself.
     """
+    altered: set[str] = set()
     while True:
         try:
             return resolved, _fetch_and_compile(context, resolved)
+        except StoreAlteredError as error:
+            if error.sha256 in altered:
+                raise
+            altered.add(error.sha256)
+            with suppress(OSError):  # the cache of somebody else: then it is told
+                context.store.remove(error.sha256)
+            continue
         except WheelContradictionError as error:
             if error.filename in context.refused_files:
                 raise
@@ -111,9 +118,13 @@ def fetch_changes(
     context.observer.receive(StageStarted("download", len(changes)))
     found: dict[str, Fetched] = {}
     missing = []
+    ahead = context.ahead
     try:
+        if ahead is not None:
+            ahead.tell()
         for change in changes:
-            one = _find_stored(context, resolved, change)
+            is_ahead = ahead is not None and ahead.has(link_of(change))
+            one = None if is_ahead else _find_stored(context, resolved, change)
             if one is None:
                 missing.append(change)
             else:
@@ -121,7 +132,14 @@ def fetch_changes(
                 tell(one.wheel)
         if missing:
             found.update(_fetch_missing(context, resolved, missing, tell))
+    except BaseException:
+        if ahead is not None:
+            ahead.stop()
+        raise
     finally:
+        if ahead is not None:
+            ahead.close()
+            context.ahead = None
         context.observer.receive(StageFinished("download"))
     return found
 
@@ -132,16 +150,56 @@ def _fetch_missing(
     changes: Sequence[Change],
     tell: Callable[[StoredWheel], None],
 ) -> dict[str, Fetched]:
-    """Fetch what is not in the store: sources are built first, then wheels come in turn."""
-    from vinstall.workflow.attestations import demand_attestation
-
-    downloader = _make_downloader(context)
-    _check_space(context, changes)
+    """Fetch what is not in the store: sources are built, and wheels come meanwhile."""
     found: dict[str, Fetched] = {}
     folder = context.work_folder
-    sources = [change for change in changes if not link_of(change).is_wheel]
-    wheels = [change for change in changes if link_of(change).is_wheel]
-    for change in sources:
+    ahead = context.ahead
+    begun = [change for change in changes if ahead is not None and ahead.has(link_of(change))]
+    rest = [change for change in changes if change not in begun]
+    sources = [change for change in rest if not link_of(change).is_wheel]
+    wheels = [change for change in rest if link_of(change).is_wheel]
+    _check_space(context, rest)
+    _build_sources(context, sources, found, tell)
+    others = ahead.crew.unpackers if ahead is not None and ahead.crew is not None else None
+    crew = make_crew(context, [link_of(change) for change in wheels], unpackers=others)
+
+    def fetch(change: Change) -> Fetched:
+        one = _fetch(context, resolved, change, crew, folder)
+        tell(one.wheel)
+        return one
+
+    try:
+        futures = {}
+        for change in wheels:
+            if crew.pool is None:
+                found[change.resolved.project] = fetch(change)
+            else:
+                futures[change.resolved.project] = crew.pool.submit(fetch, change)
+        for change in begun:
+            assert ahead is not None, "it has begun them"
+            stored, digest = ahead.take(link_of(change))
+            one = _finish(context, change, stored, digest)
+            found[change.resolved.project] = one
+            tell(one.wheel)
+        for project, future in futures.items():
+            found[project] = future.result()
+    except BaseException:
+        crew.stop()
+        raise
+    finally:
+        crew.close()
+    return found
+
+
+def _build_sources(
+    context: Context,
+    changes: Sequence[Change],
+    found: dict[str, Fetched],
+    tell: Callable[[StoredWheel], None],
+) -> None:
+    from vinstall.workflow.attestations import demand_attestation
+
+    for change in changes:
         link = link_of(change)
         demand_attestation(context, change.resolved.project, link, context.sources.digest(link))
         wheel = context.build_wheel(link)
@@ -150,49 +208,7 @@ def _fetch_missing(
         found[change.resolved.project] = built
         tell(built.wheel)
         context.observer.receive(StageAdvanced("download", 1, wheel.name))
-    tell_built(context, sources)
-    unpackers = _make_unpackers(context, wheels)
-
-    def fetch(change: Change) -> Fetched:
-        one = _fetch(context, resolved, change, downloader, folder, unpackers)
-        tell(one.wheel)
-        return one
-
-    try:
-        if len(wheels) == 1:
-            found[wheels[0].resolved.project] = fetch(wheels[0])
-        elif wheels:
-            from concurrent.futures import ThreadPoolExecutor
-
-            pool = ThreadPoolExecutor(min(_FETCH_THREADS, len(wheels)), "fetch")
-            try:
-                futures = {change.resolved.project: pool.submit(fetch, change) for change in wheels}
-                for project, future in futures.items():
-                    found[project] = future.result()
-            except BaseException:
-                downloader.stop()
-                if unpackers is not None:
-                    unpackers.stop()
-                raise
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
-    finally:
-        if unpackers is not None:
-            unpackers.close()
-    return found
-
-
-def _make_unpackers(context: Context, wheels: Sequence[Change]) -> Unpackers | None:
-    """Processes that unpack, where there is enough to do for them."""
-    missing = [link_of(change) for change in wheels]
-    from vinstall.wheel.unpackers import WORTHWHILE, Unpackers
-    from vinstall.workflow.arriving import is_worthwhile
-
-    if len(missing) < WORTHWHILE and not any(map(is_worthwhile, missing)):
-        return None
-    from vinstall.providers.run import clean_environment
-
-    return Unpackers(context.store, clean_environment(context.environment), len(missing))
+    tell_built(context, changes)
 
 
 def _tell_nobody(wheel: StoredWheel) -> None:
@@ -223,12 +239,6 @@ def tell_built(context: Context, changes: Sequence[Change]) -> None:
         context.observer.receive(Noted(f"Successfully built {names}", verbosity=0))
 
 
-def _make_downloader(context: Context) -> Downloader:
-    from vinstall.index.download import Downloader
-
-    return Downloader(context.client, context.settings.cache_dir, context.observer)
-
-
 def _find_stored(context: Context, resolved: Resolved, change: Change) -> Fetched | None:
     """What is unpacked already, by the digest on its index; who places it compares its files."""
     link = link_of(change)
@@ -256,37 +266,24 @@ def _find_stored(context: Context, resolved: Resolved, change: Change) -> Fetche
 
 
 def _fetch(
-    context: Context,
-    resolved: Resolved,
-    change: Change,
-    downloader: Downloader,
-    folder: Path,
-    unpackers: Unpackers | None = None,
+    context: Context, resolved: Resolved, change: Change, crew: Crew, folder: Path
 ) -> Fetched:
-    from vinstall.workflow.arriving import fetch_and_unpack, is_worthwhile
     from vinstall.workflow.attestations import demand_attestation
 
     link = link_of(change)
     expected = expected_hashes(resolved, change)
-    is_stored = False
-    if unpackers is not None and is_worthwhile(link):
-        downloaded, is_stored = fetch_and_unpack(
-            context.client, downloader, unpackers, link, expected or None, folder
-        )
-    else:
-        downloaded = downloader.fetch(link, expected or None, folder)
-    demand_attestation(context, change.resolved.project, link, downloaded.sha256)
-    stored = context.store.find(downloaded.sha256, check=False) if is_stored else None
-    if stored is not None:
-        stored = replace(stored, is_verified=True)
-    else:
-        unpack = unpackers.add if unpackers else context.store.add
-        stored = unpack(downloaded.path, link.filename, downloaded.sha256)
-    if not link.is_file and downloaded.path.parent == folder:
-        downloaded.path.unlink(missing_ok=True)
-    context.observer.receive(StageAdvanced("download", 1, link.filename))
+
+    def demand(digest: str) -> None:
+        demand_attestation(context, change.resolved.project, link, digest)
+
+    stored, digest = crew.fetch(link, expected or None, folder, demand)
+    return _finish(context, change, stored, digest)
+
+
+def _finish(context: Context, change: Change, stored: StoredWheel, digest: str) -> Fetched:
+    context.observer.receive(StageAdvanced("download", 1, link_of(change).filename))
     _check_own_metadata(change, stored)
-    return Fetched(stored, downloaded.sha256)
+    return Fetched(stored, digest)
 
 
 def _check_own_metadata(change: Change, stored: StoredWheel) -> None:
@@ -319,8 +316,8 @@ def fetch_for_digest(context: Context, resolved: Resolved, change: Change) -> st
     """The SHA-256 of a wheel, which is fetched for it."""
     found = _find_stored(context, resolved, change)
     if found is None:
-        downloader = _make_downloader(context)
-        found = _fetch(context, resolved, change, downloader, context.work_folder)
+        crew = make_crew(context, [])
+        found = _fetch(context, resolved, change, crew, context.work_folder)
     return found.sha256
 
 

@@ -142,9 +142,25 @@ def _find_path(
         (__version__, requirements, constraints, target.is_foreign),
         (target.markers, target.tags, target.facts, target.version, target.implementation),
         (settings.index, settings.resolve, settings.variants, settings.target.target_dir),
+        _stamps_of_credentials(context.environment),
     )
     text = json.dumps(_flatten(parts), sort_keys=True)
     return os.path.join(settings.cache_dir, _FOLDER, f"{hex_of(text)[:40]}.json")  # noqa: PTH118
+
+
+def _stamps_of_credentials(environment: Mapping[str, str]) -> list[list[int]]:
+    """What changes when the user writes down other passwords: then pages can be others."""
+    places = [environment.get("NETRC", "")]
+    places += [os.path.expanduser(f"~/{name}") for name in (".netrc", "_netrc")]  # noqa: PTH111
+    found: list[list[int]] = []
+    for place in places:
+        try:
+            facts = os.stat(place)  # noqa: PTH116
+        except OSError:
+            found.append([])
+        else:
+            found.append([facts.st_mtime_ns, facts.st_size])
+    return found
 
 
 def _flatten(value: Any) -> Any:

@@ -21,7 +21,7 @@ from vinstall.workflow.gather import Gathered, gather_requirements
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from vinstall.distributions.installed import InstalledDistribution
     from vinstall.distributions.link import Link
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vinstall.resolution.adapter import Need
     from vinstall.resolution.candidate import Candidate
     from vinstall.resolution.resolved import Resolution
+    from vinstall.resolution.search import Watcher
     from vinstall.resolution.selection import Rules
     from vinstall.settings import ResolveSettings, VariantSettings
     from vinstall.workflow.bridges import Bridging
@@ -152,6 +153,7 @@ def resolve_requests(
                 upgraded,
                 may_switch=lambda project: everything_asked or project in asked,
                 every_variant=every_variant,
+                watcher=_make_watcher(context, requirements, constraints) if remember else None,
             )
     finally:
         context.observer.receive(StageFinished("resolve"))
@@ -203,6 +205,7 @@ def _search(
     *,
     may_switch: Callable[[str], bool],
     every_variant: bool,
+    watcher: Watcher | None,
 ) -> Resolution:
     """Find the newest set of distributions that fits; with real files in place of shown ones.
 
@@ -247,10 +250,33 @@ def _search(
             bridging.source if bridging else context.package_source,
             context.query,
             context.observer,
+            watcher=watcher,
         )
     finally:
         known.save()
     return reveal_builds(resolution)
+
+
+def _make_watcher(
+    context: Context,
+    requirements: Sequence[Requirement],
+    constraints: Mapping[str, Sequence[Requirement]],
+) -> Watcher | None:
+    """Who fetches what is chosen meanwhile, where nothing else has a say in what is fetched."""
+    settings = context.settings
+    every = [*requirements, *(one for group in constraints.values() for one in group)]
+    if (
+        (settings.dry_run or not settings.cache_dir or settings.publishers)
+        or (settings.resolve.require_hashes or settings.bridges.families or context.refused_files)
+        or settings.resolve.only_deps
+        or any(one.hashes for one in every)
+    ):
+        return None
+    from vinstall.workflow.ahead import FetchAhead
+
+    if context.ahead is None:
+        context.ahead = FetchAhead(context)
+    return context.ahead
 
 
 def _find_installed(context: Context, project: str) -> InstalledDistribution | None:

@@ -84,7 +84,7 @@ def _make_folder(base: str | Path | None, prefix: str) -> Path:
         from tempfile import gettempdir
 
         base = gettempdir()
-    path = Path(base, f"{prefix}{os.urandom(8).hex()}")
+    path = Path(base, f"{prefix}{os.urandom(8).hex()}").absolute()
     path.mkdir(0o700)
     return path
 

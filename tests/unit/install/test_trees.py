@@ -212,3 +212,77 @@ def test_what_is_left_out_is_not_placed(site: Site) -> None:
     record = (site.library / "demo-1.0.dist-info" / "RECORD").read_text()
     assert "demo/__init__.py" not in record
     assert "demo-1.0.dist-info/METADATA" in record
+
+
+@pytest.mark.parametrize("name", ["scripts/tool.sh", "data/share/demo.txt", "headers/demo.h"])
+def test_what_was_altered_beside_the_library_is_not_placed(site: Site, name: str) -> None:
+    step, stored = unverified(site, demo(**{f"demo-1.0.data/{name}": "1", "demo.py": ""}))
+    (stored.root / "demo-1.0.data" / name).write_text("evil\n")
+    with pytest.raises(StoreAlteredError):
+        site.apply([step])
+    assert placed(site) == []
+
+
+@pytest.mark.parametrize("name", ["files.json", "digests.json", "record.csv"])
+@pytest.mark.parametrize("content", [None, b"", b"[]"])
+def test_damaged_facts_are_not_believed(site: Site, name: str, content: bytes | None) -> None:
+    step, stored = unverified(site, demo())
+    if name == "digests.json":  # read where each file is looked at
+        (site.library / "demo").mkdir()
+    if content is None:
+        (stored.folder / name).unlink()
+    else:
+        (stored.folder / name).write_bytes(content)
+    with pytest.raises(StoreAlteredError) as caught:
+        site.apply([step])
+    assert caught.value.path == name
+    assert placed(site) == []
+
+
+def test_a_folder_of_the_store_that_became_a_file(site: Site) -> None:
+    step, stored = unverified(site, demo())
+    (stored.root / "demo/deep/er/mod.py").unlink()
+    (stored.root / "demo/deep/er").rmdir()
+    (stored.root / "demo/deep/er").write_text("")
+    with pytest.raises(StoreAlteredError):
+        site.apply([step])
+
+
+class Stopped(Exception):
+    """Ends a change."""
+
+
+@pytest.mark.parametrize("when", ["place", "record", "commit"])
+def test_what_others_put_into_a_new_folder_stays(site: Site, when: str) -> None:
+    def stop(name: str) -> None:
+        other = site.library / "demo" / "other.py"
+        if name.startswith("place") and (site.library / "demo").exists():
+            other.parent.mkdir(exist_ok=True)
+            other.write_text("of somebody else")
+        if name.startswith(when) and other.exists():
+            raise Stopped
+
+    with pytest.raises(InstallError, match="undone"):
+        site.install(demo(), options=InstallOptions(checkpoint=stop))
+    assert placed(site) == ["demo/other.py"]
+    assert not (site.library / "demo" / "deep").exists()
+
+
+def test_a_folder_that_appears_before_the_first_file(site: Site) -> None:
+    def interfere(name: str) -> None:
+        if name == "journal":
+            (site.library / "demo").mkdir()
+            (site.library / "demo" / "other.py").write_text("")
+
+    with pytest.raises(InstallError, match="appeared while"):
+        site.install(demo(), options=InstallOptions(checkpoint=interfere))
+    assert placed(site) == ["demo/other.py"]
+
+
+def test_stale_bytecode_of_a_new_module_leaves(site: Site) -> None:
+    cache = site.library / "__pycache__"
+    cache.mkdir()
+    (cache / "six.cpython-311.pyc").write_text("old")
+    (cache / "other.cpython-311.pyc").write_text("old")
+    site.install(demo())
+    assert [path.name for path in cache.iterdir()] == ["other.cpython-311.pyc"]
