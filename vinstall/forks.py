@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_PARTS = 4000
-"""Their numbers fit into any pipe."""
+"""More parts are not worth their while."""
+_AT_ONCE = 128
+"""Numbers of four bytes that are written to a pipe whole or not at all (POSIX, PIPE_BUF)."""
 
 
 class HelperFailedError(Exception):
@@ -59,7 +61,7 @@ def share_work(
     """
     import signal
 
-    numbers = _open_numbers(parts)
+    numbers, left = _open_numbers(parts)
     parent = os.getpid()
 
     def do_parts() -> dict[int, Any]:
@@ -93,6 +95,7 @@ def share_work(
         if meanwhile is not None:
             meanwhile()
         done = do_parts()
+        done.update((number, work(number)) for number in left)
         for process, answer in list(helpers.items()):
             with open(answer, encoding="ascii", closefd=False) as file:
                 content = file.read()
@@ -109,19 +112,18 @@ def share_work(
             _wait(process)
 
 
-def _open_numbers(parts: list[int]) -> int:
-    """A descriptor that gives each number once, four bytes at a time, to whoever reads."""
-    content = b"".join(number.to_bytes(4, "big") for number in parts)
-    if hasattr(os, "memfd_create"):
-        numbers = os.memfd_create("parts")
-        os.write(numbers, content)
-        os.lseek(numbers, 0, os.SEEK_SET)  # forks share the place that is read next
-        return numbers
+def _open_numbers(parts: list[int]) -> tuple[int, list[int]]:
+    """A pipe that gives each number once to whoever reads, and the numbers that did not fit."""
     numbers, give = os.pipe()
-    # all fit into the pipe, and each is so short that no two processes get one
-    os.write(give, content)
+    os.set_blocking(give, False)
+    left = list(parts)
+    with contextlib.suppress(BlockingIOError):
+        while left:
+            # so much is written whole or not at all
+            os.write(give, b"".join(number.to_bytes(4, "big") for number in left[:_AT_ONCE]))
+            del left[:_AT_ONCE]
     os.close(give)
-    return numbers
+    return numbers, left
 
 
 def _wait(process: int) -> None:

@@ -102,12 +102,12 @@ def stamp_of(path: str) -> str:
 
 def _find_path(arguments: Sequence[str], environment: Mapping[str, str]) -> str:
     """Where a command is written down: all that decides it and is no file is in the name."""
-    cache = _find_cache(arguments, environment)
-    if not cache:
-        return ""
     from vinstall import __version__
 
     try:
+        cache = _find_cache(arguments, environment)
+        if not cache:
+            return ""
         folder = os.getcwd()
         own = os.stat(os.path.dirname(__file__)).st_mtime_ns
         parts = [__version__, str(own), folder, str(os.isatty(1)), str(os.isatty(2))]

@@ -96,7 +96,8 @@ def resolve_requests(
     """
     settings = context.settings
     target = context.target
-    if any(one.url for one in (*gathered.requirements, *gathered.constraints)):
+    given = (*gathered.requirements, *gathered.constraints)
+    if any(one.url or one.hashes or one.config_settings for one in given):
         context.sources.note_requirements(gathered.requirements, gathered.constraints)
     named = tuple(_name_all(context, gathered.requirements))
     requirements = tuple(_apply_markers(context, named))
